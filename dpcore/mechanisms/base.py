@@ -63,10 +63,10 @@ class Work(NamedTuple):
 class Mechanism(ABC):
     """A way to release cumulative counts over a grid of N cells; the base of all mechanisms.
 
-    A subclass is a frozen dataclass with a ``name``. It defines ``fill`` and ``noise_deviation``.
-    Everything else is there: the guarantee follows from the fields epsilon, rho, delta and
-    neighbours, ``release`` checks, charges and draws, and a description makes the mechanism again
-    (docs/guides/extending.md).
+    A subclass is a frozen dataclass with a ``name``. It defines ``_fill``, which draws, and
+    ``noise_deviation``. Everything else is there: the guarantee follows from the fields epsilon,
+    rho, delta and neighbours, ``release`` checks and charges, and a description makes the mechanism
+    again (docs/guides/extending.md).
 
     If ``privacy.neighbours`` is "replace-one", the number of records n is public, and the last
     cumulative count is n. Otherwise the last count has noise, too.
@@ -121,27 +121,6 @@ class Mechanism(ABC):
         >>> dp.mechanisms.Dyadic(epsilon=1.0).noise_deviation(4).round(2)
         array([4.85, 4.85, 4.85, 0.  ])
         """
-
-    def fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
-        """Overwrite ``out``, (rows, N), with independent releases of the counts of N cells, (N,).
-
-        ``release`` calls this, with checked counts. Draw all noise from ``stream``, by ``fill`` of
-        a law of ``dpcore.noise``. If n is public, ``release`` writes the last count.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import dpcore as dp
-        >>> class Doubled(dp.mechanisms.Mechanism):  # no noise, and the counts twice
-        ...     privacy = dp.Privacy(float("inf"), neighbours="add-or-remove-one")
-        ...     def noise_deviation(self, size):
-        ...         return np.full(size, np.inf)
-        ...     def fill(self, counts, out, stream):
-        ...         out[:] = 2 * np.cumsum(counts)
-        >>> Doubled().release(np.array([1, 0, 3]))
-        array([2., 2., 8.])
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define fill")
 
     @property
     def privacy(self) -> Privacy:
@@ -316,6 +295,15 @@ class Mechanism(ABC):
             stated.get("delta"),
         )
 
+    def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+        """Overwrite ``out``, (rows, N), with independent releases of the counts of N cells, (N,).
+
+        ``release`` calls this, with checked counts, after it has charged the budgets. All noise
+        comes from ``stream``, by ``fill`` of a law of ``dpcore.noise``. If n is public, ``release``
+        writes the last count.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define _fill")
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         """Return the work of releasing the counts of N cells, (N,)."""
         total = int(exact.sum()) if of_public_size(self.privacy.neighbours) else None
@@ -369,7 +357,7 @@ def _filled(
     out: NDArray[np.float64],
     stream: Source,
 ) -> None:
-    mechanism.fill(exact, out, stream)
+    mechanism._fill(exact, out, stream)
     if total is not None:
         out[:, -1] = total
 

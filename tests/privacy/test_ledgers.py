@@ -99,11 +99,11 @@ def test_after_a_kill_no_release_is_forgotten(path):
 def test_the_charge_is_in_the_file_before_the_noise_is_drawn(path, monkeypatch):
     counted = []
 
-    def look(mechanism, counts, rng):
+    def look(mechanism, counts, *, rng):
         counted.append(len(dp.Budget.open(path).log))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpcore.releases.cdf.release_with_deviation", look)
+    monkeypatch.setattr(dp.mechanisms.Mechanism, "release_with_deviation", look)
     with dp.Budget.open(path, epsilon=1.0) as budget, pytest.raises(KeyboardInterrupt):
         spend()
     assert counted == [1]

@@ -22,7 +22,7 @@ class EachCell(dp.mechanisms.Mechanism):
         changes = 2 if self.neighbours == "replace-one" else 1
         return dp.noise.DiscreteLaplace(changes / Fraction(self.epsilon))
 
-    def fill(self, counts, out, stream):
+    def _fill(self, counts, out, stream):
         noise = np.empty(out.shape, np.int64)
         self.law.fill(noise.reshape(-1), stream)
         np.cumsum(counts + noise, axis=1, out=out)

@@ -25,6 +25,8 @@ def curves_by(mechanism):
 class NoiseAlone:
     """The same releases, of which nothing is said but the name."""
 
+    loses_records = False
+
     def __init__(self, mechanism):
         self.release, self.describe = mechanism.release, mechanism.describe
 

@@ -309,10 +309,10 @@ class Local(Mechanism):
         branching, asked = self.levels(exact.size)
         if self.clients >= _MOST_DEALT and asked.size > 1:
             raise ParameterError("clients", self.clients, "must be below 10^9 on several levels")
-        work = partial(self._fill, exact, np.array(branching, np.int64), asked)
+        work = partial(self._draw_into, exact, np.array(branching, np.int64), asked)
         return Work(work, exact.size, np.float64)
 
-    def _fill(
+    def _draw_into(
         self,
         exact: NDArray[np.int64],
         branching: NDArray[np.int64],

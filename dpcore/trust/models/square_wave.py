@@ -152,9 +152,9 @@ class SquareWave(Mechanism):
             )
         edges = self.edges(exact.size)
         runs = np.add.reduceat(exact, edges[:-1])
-        return Work(partial(self._fill, runs, edges), exact.size, np.float64)
+        return Work(partial(self._draw_into, runs, edges), exact.size, np.float64)
 
-    def _fill(
+    def _draw_into(
         self,
         runs: NDArray[np.int64],
         edges: NDArray[np.int64],
