@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from .._threads import checked_workers, on_threads
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Privacy, Relation, of_public_size
+from ..privacy.guarantees import Neighbours, Privacy, Relation, of_public_size
 from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
 
@@ -287,13 +287,14 @@ class Mechanism(ABC):
 
     def _budget(self) -> Allowance:
         """Return the allowance of one release, as the fields state it."""
-        stated = {name: getattr(self, name) for name in _OF_BUDGETS if name in _names(type(self))}
-        return Allowance.checked(
-            stated.get("epsilon"),
-            stated.get("rho"),
-            stated.get("neighbours", "replace-one"),
-            stated.get("delta"),
-        )
+        own = _names(type(self))
+        stated: list[Any] = [getattr(self, name) if name in own else None for name in _OF_BUDGETS]
+        if "neighbours" not in own:
+            stated[2] = "replace-one"
+        try:
+            return _allowance(*stated)
+        except TypeError:  # it cannot be a key, or is refused
+            return Allowance.checked(*stated)
 
     def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
         """Overwrite ``out``, (rows, N), with independent releases of the counts of N cells, (N,).
@@ -313,7 +314,7 @@ class Mechanism(ABC):
         """Return the counts of the cells, (N,), checked."""
         exact = cell_counts(counts)
         total = int(exact.sum())
-        if self.privacy.neighbours != "add-or-remove-one" and total > MOST_RECORDS:
+        if total > MOST_RECORDS and self.privacy.neighbours != "add-or-remove-one":
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
         return exact
 
@@ -364,6 +365,12 @@ def _filled(
 
 def _place(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _allowance(epsilon: object, rho: object, neighbours: Neighbours, delta: object) -> Allowance:
+    """Return the allowance, cached, because a mechanism asks for it again and again."""
+    return Allowance.checked(epsilon, rho, neighbours, delta)
 
 
 @cache
