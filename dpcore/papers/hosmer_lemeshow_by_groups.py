@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..curves.likely_mistakes import warn_of_classes
 from ..errors import ParameterError
 from ..mechanisms.dyadic import Dyadic, Sensitivity
@@ -144,6 +145,7 @@ class _Noise(NamedTuple):
         """Return noise of one scale, in records, for all released numbers."""
         budget = Allowance.checked(epsilon, None, "replace-one")
         assert budget.epsilon is not None
+        _check.choice("sensitivity", sensitivity, Sensitivity)
         if sensitivity == "paper":
             of_curve, of_groups = Fraction((size - 1).bit_length() + 1), _PAPER_CHANGE
         else:

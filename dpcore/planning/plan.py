@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
@@ -161,9 +163,8 @@ def plan(
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
     budget = Allowance.checked(epsilon, rho, neighbours, delta).privacy
-    planned = _plan(size, epsilon, rho, neighbours, delta)
-    if also:
-        planned = _with_others(planned, also, budget)
+    others = _check.items("also", also, "must be a sequence of mechanisms")
+    planned = _with_others(_plan(size, epsilon, rho, neighbours, delta), others, budget)
     if n is None:
         return planned
     n = _check.integer("n", n, 1, MOST_RECORDS)
@@ -177,7 +178,7 @@ def _with_others(planned: Plan, also: Sequence[Mechanism], budget: Privacy) -> P
         check_mechanism("also", mechanism)
         if not mechanism.privacy <= budget:
             raise ParameterError("also", mechanism.privacy, f"must spend at most {budget}")
-        largest = float(mechanism.noise_deviation(planned.size).max())
+        largest = float(np.max(mechanism.noise_deviation(planned.size)))
         name = str(mechanism.describe()["name"])
         options.append(Option(name, mechanism, error_of(mechanism, planned.size), largest))
     options.sort(key=lambda option: rank(option.error))

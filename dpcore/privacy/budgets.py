@@ -152,7 +152,8 @@ class Budget:
         """
         name = _check.path("path", path, "must be a file's path")
         said = any(parameter is not None for parameter in (epsilon, rho, delta, neighbours))
-        cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
+        relation = "replace-one" if neighbours is None else neighbours
+        cap = _checked(epsilon, rho, delta, relation) if said else None
         budget = cls.__new__(cls)
         ledger = FileLedger(Path(name), cap)
         budget._cap, budget._ledger = ledger.cap, ledger

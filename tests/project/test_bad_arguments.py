@@ -31,7 +31,6 @@ SLOW = {
     if isinstance(value, float | np.floating) and 0 < value < 1
 }
 # Whether these are none at all is asked before they are checked.
-NOT_YET = {("Budget.open", "neighbours"), ("hosmer_lemeshow_by_groups", "sensitivity")}
 
 
 def other_shapes(value):
@@ -73,7 +72,7 @@ def test_any_argument_gives_a_result_or_an_error_that_can_be_shown_and_costs_not
     for argument, value in arguments.items():
         foreign = by_scikit_learn(name, argument)
         for kind, bad in (WRONG | other_shapes(value)).items():
-            if (name, argument, kind) in SLOW or (name, argument) in NOT_YET:
+            if (name, argument, kind) in SLOW:
                 continue
             bad = (i for i in [1]) if kind == "a generator" else bad
             before = len(watching.charged)
