@@ -390,6 +390,7 @@ def test_kernels_are_copied_and_sent_by_name():
     assert sent(64) == 127
 
 
+@pytest.mark.full  # once the child waited for a lock of LLVM, which its parent's thread had held
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no such processes on Windows")
 def test_a_child_made_while_a_thread_compiles_can_compile(empty, monkeypatch):
     begun = threading.Event()
