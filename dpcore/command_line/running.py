@@ -45,7 +45,7 @@ def mechanism_of(
     None stands for any n.
     """
     name, epsilon, rho, delta = options.mechanism, options.epsilon, options.rho, options.delta
-    if not name.startswith("dyadic"):
+    if name not in ("dyadic", "dyadic-paper"):
         for flag, value in (("--base", options.base), ("--smooth", options.smooth)):
             if value is not None:
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
@@ -61,14 +61,13 @@ def mechanism_of(
         if options.base not in (None, 2):
             raise UsageError(f"--base must be 2 with --mechanism {name}; got {options.base}")
         name, given = "dyadic", {"epsilon": epsilon, "sensitivity": "paper"}
-    made = class_of(name)
+    chosen = class_of(name)
     try:
-        mechanism = made(**given)
+        inspect.signature(chosen).bind(**given)
     except TypeError as error:
-        if isinstance(error, dpcore.DpcoreError):
-            raise
-        what = f"--mechanism {name} does not take {' and '.join(map(as_flag, given))} alone"
+        what = f"--mechanism {name} takes other parameters than {', '.join(map(as_flag, given))}"
         raise UsageError(what) from error
+    mechanism = chosen(**given)
     mechanism.noise_deviation(size)  # refuses a budget too small for this grid
     return taken(mechanism)
 

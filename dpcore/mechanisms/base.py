@@ -296,17 +296,21 @@ class Mechanism(ABC):
         except TypeError:  # it cannot be a key, or is refused
             return Allowance.checked(*stated)
 
-    def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+    def _fill(  # noqa: B027 (a mechanism with its own ``_prepared`` needs none)
+        self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source
+    ) -> None:
         """Overwrite ``out``, (rows, N), with independent releases of the counts of N cells, (N,).
 
         ``release`` calls this, with checked counts, after it has charged the budgets. All noise
         comes from ``stream``, by ``fill`` of a law of ``dpcore.noise``. If n is public, ``release``
         writes the last count.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define _fill")
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         """Return the work of releasing the counts of N cells, (N,)."""
+        if type(self)._fill is Mechanism._fill:
+            raise DtypeError("mechanism", type(self).__name__, "must define _fill")
+        exact.flags.writeable = False  # several blocks of releases read it
         total = int(exact.sum()) if of_public_size(self.privacy.neighbours) else None
         return Work(partial(_filled, self, exact, total), exact.size, np.float64)
 

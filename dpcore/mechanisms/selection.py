@@ -17,9 +17,8 @@ from ..noise.windows import fill
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending_epsilon
 from ..summaries.grid import MOST_CELLS
-from ._classes import last_class
 
-__all__ = ["above_threshold", "exponential_mechanism"]
+__all__ = ["above_threshold", "exponential_mechanism", "last_class"]
 
 _MOST_REPLICATES: Final = 2**40
 _MOST_SENSITIVITY: Final = 2**40
@@ -278,3 +277,8 @@ def _repeat(replicates: int | None) -> int:
     return (
         1 if replicates is None else _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
     )
+
+
+def last_class(size: int) -> int:
+    """Return T for ``size`` candidates: the least T >= 1 with 2^T >= size."""
+    return max(1, (size - 1).bit_length())

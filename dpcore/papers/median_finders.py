@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..kernels.selection import medians as kernels
 from ..kernels.selection import selection
 from ..kernels.smoothing.isotonic import isotonic
-from ..mechanisms._classes import last_class
 from ..mechanisms.hierarchy import Hierarchy
+from ..mechanisms.selection import last_class
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..noise.windows import fill

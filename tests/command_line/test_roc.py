@@ -59,12 +59,12 @@ def test_rates_and_area(ran, argv, extra):
 
 
 def test_what_is_printed_is_what_is_stored_and_drawn(ran):
-    argv = ["t.csv", "--positive", "yes", *FLAGS, "--epsilon", "0.5"]
+    argv = ["t.csv", "--positive", "yes", *FLAGS, "--epsilon", "4"]
     out = ran("roc", *argv, "--json", "o.json", "--plot", "o.svg")
     curves = dp.ScoreCurves.from_json(Path("o.json").read_text())
     assert f"AUC         {ROC.from_curves(curves).auc:.4g}\n" in out
     assert f"positives   {curves.positives[-1]:.0f} (released)\n" in out
-    assert curves.privacy == dp.Privacy(0.5)
+    assert curves.privacy == dp.Privacy(4.0)
     assert "label       y, positive if yes\nscore       s\n" in out
     assert "curve       isotonic()\n" in out
     assert Path("o.svg").read_bytes().startswith(b"<?xml")

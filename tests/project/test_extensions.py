@@ -110,5 +110,65 @@ def test_the_command_line(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_all_checks_of_mechanisms():
-    dp.testing.check_mechanism(OWN)
+MECHANISMS = [
+    OWN,
+    dp.mechanisms.AdaptiveQuantiles(1.0, steps=3),
+    dp.mechanisms.Dawa(1.0),
+    dp.mechanisms.Dyadic(0.7, base=3),
+    dp.mechanisms.Dyadic(rho=0.1),
+    dp.mechanisms.Hierarchy(1.0),
+    dp.mechanisms.Hierarchy(rho=0.1, neighbours="add-or-remove-one"),
+    dp.mechanisms.Histogram(0.5),
+    dp.mechanisms.HistogramQueries(1.0, bins=3),
+    dp.mechanisms.NoNoise(),
+    dp.mechanisms.PolynomialProjection(1.0, 1e-6, degree=4),
+    dp.mechanisms.ToeplitzGaussian(0.1),
+]
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda own: str(own.describe()))
+def test_all_checks_of_mechanisms(mechanism):
+    dp.testing.check_mechanism(mechanism)
+
+
+def test_no_mechanism_is_left_out():
+    classes = {getattr(dp.mechanisms, name) for name in dp.mechanisms.__all__}
+    known = {cls for cls in classes if isinstance(cls, type)} - {dp.mechanisms.Mechanism}
+    assert known == set(map(type, MECHANISMS)) - {EachCell}
+
+
+BROKEN = {
+    "times what noise_deviation says": {"noise_deviation": lambda self, size: np.zeros(size)},
+    "has shape": {"noise_deviation": lambda self, size: np.zeros(size + 1)},
+    "not finite": {"_fill": lambda self, counts, out, stream: out.fill(np.nan)},
+    "the same noise": {"_fill": lambda self, counts, out, stream: out.fill(1.0)},
+    "state a name": {},
+    "does not take its description": {"describe": lambda self: {"name": self.name, "x": [1]}},
+}
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("told", BROKEN)
+def test_a_broken_mechanism_is_found(told):
+    name = {} if told == "state a name" else {"name": f"broken, {told}"}
+    broken = type("Broken", (EachCell,), {**name, **BROKEN[told], "__module__": told})
+    with pytest.raises(AssertionError, match=told):
+        dp.testing.check_mechanism(broken(2.0))
+
+
+def test_a_mechanism_that_cannot_draw_is_refused_before_it_is_charged():
+    class Empty(dp.mechanisms.Mechanism):
+        privacy = dp.Privacy(1.0)
+
+        def noise_deviation(self, size):
+            return np.zeros(size)
+
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.DtypeError, match="_fill"):
+        Empty().release(np.array([1, 2]))
+    assert not budget.log
+
+
+def test_a_name_is_of_one_class():
+    with pytest.raises(dp.ParameterError, match="dawa"):
+        type("Dawa", (EachCell,), {"name": "dawa"})
