@@ -24,7 +24,7 @@ class Steps(NamedTuple):
 
 def cells(size: int) -> Steps:
     counts = np.random.default_rng(1).poisson(3, size)
-    return Steps(counts, float(ToeplitzGaussian(RHO).noise_deviation(size).max()))
+    return Steps(counts, float(ToeplitzGaussian(rho=RHO).noise_deviation(size).max()))
 
 
 def stream(size: int) -> Steps:
@@ -33,7 +33,7 @@ def stream(size: int) -> Steps:
 
 
 def ours_root(inputs: Steps):
-    mechanism = ToeplitzGaussian(RHO)
+    mechanism = ToeplitzGaussian(rho=RHO)
     return lambda: mechanism.release(inputs.counts)
 
 

@@ -18,6 +18,7 @@ import dpcore
 from .. import _check
 from ..mechanisms.base import names, registered
 from ..planning.most_accurate import most_accurate
+from ..privacy.allowance import Allowance
 from ..records.atomic import check_writable, write_together
 from ..records.files import FileError, Format, Progress
 from ..releases.cdf import taken
@@ -50,8 +51,9 @@ def mechanism_of(
             if value is not None:
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
     if name == "best":
-        most_accurate(size, epsilon, rho, "replace-one", delta)  # refuses wrong arguments
-        return partial(most_accurate, size, epsilon, rho, "replace-one", delta)
+        budget = Allowance.checked(epsilon, rho, "replace-one", delta)
+        most_accurate(size, budget)  # refuses a budget that is too small
+        return partial(most_accurate, size, budget)
     given = {"epsilon": epsilon, "rho": rho, "delta": delta, "base": options.base}
     given = {parameter: value for parameter, value in given.items() if value is not None}
     if name == "dyadic-paper":

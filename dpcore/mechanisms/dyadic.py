@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
@@ -78,6 +78,7 @@ class Dyadic(Mechanism):
     epsilon: float | Fraction | None = None
     base: int = 2
     sensitivity: Sensitivity = "exact"
+    _: KW_ONLY
     rho: float | Fraction | None = None
     delta: float | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Final, Literal, Self
@@ -91,6 +91,7 @@ class Hierarchy(Mechanism):
     epsilon: float | Fraction | None = None
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
+    _: KW_ONLY
     rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
     delta: float | None = None

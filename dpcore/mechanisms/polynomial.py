@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final
 
@@ -96,12 +96,13 @@ class PolynomialProjection(Mechanism):
     name: ClassVar[str] = "polynomial"
 
     epsilon: float | Fraction | None = None
-    delta: float | None = None
     degree: int | str = "auto"
     basis: Basis = "legendre"
     budgets: Budgets = "auto"
     sensitivity: Sensitivity = "exact"
+    _: KW_ONLY
     rho: float | Fraction | None = None
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         _check.choice("basis", self.basis, Basis)

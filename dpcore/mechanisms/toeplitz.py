@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -68,12 +68,12 @@ class ToeplitzGaussian(Mechanism):
 
     Parameters
     ----------
+    epsilon, delta
+        For (epsilon, delta)-differential privacy. Both are needed.
     rho
-        The parameter of zero-concentrated differential privacy, a positive number.
+        Instead of them: the parameter of zero-concentrated differential privacy, a positive number.
     neighbours
         "replace-one" or "add-or-remove-one".
-    epsilon, delta
-        Instead of rho: for (epsilon, delta)-differential privacy.
 
     Raises
     ------
@@ -102,14 +102,15 @@ class ToeplitzGaussian(Mechanism):
     name: ClassVar[str] = "toeplitz"
     is_additive: ClassVar[bool] = True
 
+    epsilon: float | Fraction | None = None
+    _: KW_ONLY
     rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
-    epsilon: float | Fraction | None = None
     delta: float | None = None
 
     def __post_init__(self) -> None:
         if self._budget().rho is None:
-            raise ParameterError("delta", None, "must be given beside epsilon")
+            raise ParameterError("delta", None, "must be given beside epsilon; or write rho=0.5")
 
     def noise(self, size: int) -> DiscreteGaussian:
         """Return the noise of each convolved count, in units of 2^-12 counts.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
 
 __all__ = ["candidates", "data_aware", "error_of", "most_accurate", "rank"]
@@ -22,53 +20,32 @@ _Tree = Hierarchy | ToeplitzGaussian | Dyadic
 _FEW_CELLS: Final = 16  # with at most so many cells, buckets have few cells to join
 
 
-def most_accurate(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None = None,
-    n: int | None = None,
-) -> Mechanism:
+def most_accurate(size: int, budget: Allowance, n: int | None = None) -> Mechanism:
     """Return the first option of ``dpcore.plan``, without computing the other options. Cached."""
     size = _check.integer("size", size, 1, MOST_CELLS)
-    Allowance.checked(epsilon, rho, neighbours, delta)
     if n is not None:
-        buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
+        buckets = data_aware(size, budget, n)
         if buckets and buckets._pays(size, n):
             return buckets
-    return _best(size, epsilon, rho, neighbours, delta)
+    return _best(size, budget)
 
 
-def data_aware(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-    n: int,
-) -> Dawa | None:
+def data_aware(size: int, budget: Allowance, n: int) -> Dawa | None:
     """Return DAWA for the budget, with the kind of noise that counts its buckets best.
 
     Return None if there are few cells, if n is private, or if the budget is too small for two
     stages.
     """
-    possible = _possible(size, epsilon, rho, neighbours, delta)
+    possible = _possible(size, budget)
     return min(possible, key=lambda dawa: dawa._counting_error(size, n), default=None)
 
 
 @lru_cache(maxsize=256)
-def _possible(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> tuple[Dawa, ...]:
+def _possible(size: int, budget: Allowance) -> tuple[Dawa, ...]:
     possible: list[Dawa] = []
-    if size > _FEW_CELLS and neighbours == "replace-one":
-        pure = [Dawa(epsilon)] if delta is not None else []
-        for dawa in (*pure, Dawa(epsilon, rho=rho, delta=delta)):
+    if size > _FEW_CELLS and budget.total_is_public:
+        pure = budget.pure
+        for dawa in (*([] if pure is None else [Dawa(**pure.arguments)]), Dawa(**budget.arguments)):
             with suppress(ParameterError):  # the budget is too small for two stages
                 dawa.noise_deviation(size)
                 possible.append(dawa)
@@ -76,17 +53,11 @@ def _possible(
 
 
 @lru_cache(maxsize=256)
-def _best(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> _Tree:
+def _best(size: int, budget: Allowance) -> _Tree:
     best: _Tree | None = None
     least = math.inf
     refusal = None
-    for mechanism in candidates(epsilon, rho, neighbours, delta).values():
+    for mechanism in candidates(budget).values():
         try:
             if isinstance(mechanism, Dyadic) and _at_least(mechanism, size) >= least:
                 continue
@@ -102,45 +73,35 @@ def _best(
     return best
 
 
-def candidates(
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> dict[str, _Tree]:
+def candidates(budget: Allowance) -> dict[str, _Tree]:
     """Return all mechanisms with their names. Of mechanisms with equal error, the first is taken.
 
     An epsilon-differentially private mechanism is also (epsilon, delta)-differentially private for
     any delta, and spends no delta. For rho, Laplace noise never wins (docs/measured/plan.md).
     """
-    if delta is None:
-        return _of_one_kind(epsilon, rho, neighbours, None)
-    pure = _of_one_kind(epsilon, None, neighbours, None)
-    gaussian = _of_one_kind(epsilon, None, neighbours, delta)
-    return {f"{name}, delta = 0": mechanism for name, mechanism in pure.items()} | gaussian
+    options = _of_one_kind(budget)
+    if budget.pure is None:
+        return options
+    pure = _of_one_kind(budget.pure)
+    return {f"{name}, delta = 0": mechanism for name, mechanism in pure.items()} | options
 
 
-def _of_one_kind(
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> dict[str, _Tree]:
+def _of_one_kind(budget: Allowance) -> dict[str, _Tree]:
     """Return the mechanisms with Laplace noise, for epsilon alone, or with Gaussian noise."""
-    is_gaussian = rho is not None or delta is not None
-    common: dict[str, Any] = {"rho": rho, "neighbours": neighbours, "delta": delta}
+    common, is_gaussian = budget.arguments, budget.rho is not None
     mechanisms: dict[str, _Tree] = {
-        "hierarchy": Hierarchy(epsilon, **common),
-        "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", **common),
-        "hierarchy, binary, equal budgets": Hierarchy(epsilon, 2, "equal", **common),
-        "histogram": Histogram(epsilon, **common),
+        "hierarchy": Hierarchy(**common),
+        "hierarchy, HB's rule": Hierarchy(branching="hb", budgets="equal", **common),
+        "hierarchy, binary, equal budgets": Hierarchy(branching=2, budgets="equal", **common),
+        "histogram": Histogram(**common),
     }
     if is_gaussian:
-        mechanisms["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
-    if neighbours == "replace-one":
-        mechanisms["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
+        mechanisms["square root (Toeplitz)"] = ToeplitzGaussian(**common)
+    if budget.total_is_public:
+        public = {name: value for name, value in common.items() if name != "neighbours"}
+        mechanisms["dyadic tree"] = Dyadic(**public)
         if not is_gaussian:
-            mechanisms["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
+            mechanisms["dyadic tree, the paper's scale"] = Dyadic(sensitivity="paper", **public)
     return mechanisms
 
 

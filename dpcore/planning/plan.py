@@ -162,13 +162,13 @@ def plan(
     first: the least error
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
-    budget = Allowance.checked(epsilon, rho, neighbours, delta).privacy
+    budget = Allowance.checked(epsilon, rho, neighbours, delta)
     others = _check.items("also", also, "must be a sequence of mechanisms")
-    planned = _with_others(_plan(size, epsilon, rho, neighbours, delta), others, budget)
+    planned = _with_others(_plan(size, budget), others, budget.privacy)
     if n is None:
         return planned
     n = _check.integer("n", n, 1, MOST_RECORDS)
-    return _with_records(planned, data_aware(size, epsilon, rho, neighbours, delta, n), n)
+    return _with_records(planned, data_aware(size, budget, n), n)
 
 
 def _with_others(planned: Plan, also: Sequence[Mechanism], budget: Privacy) -> Plan:
@@ -202,16 +202,10 @@ def _with_records(planned: Plan, buckets: Dawa | None, n: int) -> Plan:
 
 
 @lru_cache(maxsize=64)
-def _plan(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> Plan:
+def _plan(size: int, budget: Allowance) -> Plan:
     options = []
     refusal = None
-    for name, mechanism in candidates(epsilon, rho, neighbours, delta).items():
+    for name, mechanism in candidates(budget).items():
         try:
             mean, largest = error_of(mechanism, size), mechanism.noise_deviation(size).max()
             options.append(Option(name, mechanism, mean, float(largest)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..curves.shown import short
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import MOST_RECORDS
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.times import scalar
 from ..summaries.grid import Grid
@@ -94,34 +95,6 @@ class Suggestion:
         return "\n".join(self.reasons)
 
 
-class _Budget(NamedTuple):
-    """The budget of the release."""
-
-    epsilon: float | Fraction | None
-    rho: float | Fraction | None
-    neighbours: Neighbours
-    delta: float | None
-
-    @property
-    def name(self) -> str:
-        return "rho" if self.rho is not None else "epsilon"
-
-    def times(self, factor: float) -> _Budget:
-        """Return a multiple of the budget."""
-        if self.rho is not None:
-            return self._replace(rho=float(self.rho) * factor)
-        assert self.epsilon is not None
-        return self._replace(epsilon=float(self.epsilon) * factor)
-
-    def mechanism(self, size: int, n: int | None = None) -> Mechanism:
-        return most_accurate(size, self.epsilon, self.rho, self.neighbours, self.delta, n)
-
-    def error(self, size: int) -> float:
-        """Return the root mean square of the noise in counts, in closed form."""
-        mechanism: Any = self.mechanism(size)
-        return error_of(mechanism, size)
-
-
 def suggest(
     *,
     n: int,
@@ -196,12 +169,11 @@ def suggest(
     whole = width if unit == "values" else 1.0
     if goal is not None and goal >= whole:
         raise ParameterError("error", error, f"must be below the whole range, in {unit}")
-    budget = _Budget(epsilon, rho, neighbours, delta)
-    budget.mechanism(_SIZES[0])  # refuses an invalid budget
+    budget = Allowance.checked(epsilon, rho, neighbours, delta)
     size = _best_size(budget, n)
     grid = (_whole_grid(bounds, size) if integers else None) or Grid.uniform(lower, upper, size)
     size = grid.size
-    mechanism = budget.mechanism(size, n)
+    mechanism = most_accurate(size, budget, n)
     counts = max(expected_errors(mechanism, size, n).values())
     share = min(_rank_error(counts, size, n), 1.0)
     few = 0
@@ -213,7 +185,7 @@ def suggest(
     value = float_or_array(grid.shown_differences(np.asarray(share * width)))
     name = mechanism.describe()["name"]
     reasons = (
-        f"Release dp.cdf(values, dp.{grid!r}, {budget.name}=...), by {name}.",
+        f"Release dp.cdf(values, dp.{grid!r}, {_parameter(budget)}=...), by {name}.",
         f"The error of the number of records up to a value is {counts:.3g} (root mean square).",
         f"The error of a quantile is {100 * share:.2g} % of the ranks, or {short(value, 2)} where"
         " values spread evenly over the bounds.",
@@ -240,7 +212,7 @@ def suggested_size(
     delta: float | None,
 ) -> int:
     """Return the number of cells that ``suggest`` suggests under replace-one."""
-    return _best_size(_Budget(epsilon, rho, "replace-one", delta), n)
+    return _best_size(Allowance.checked(epsilon, rho, "replace-one", delta), n)
 
 
 def _whole_grid(bounds: Grid, most: int) -> Grid | None:
@@ -260,13 +232,13 @@ def _rank_error(counts: float, size: int, n: int) -> float:
     return math.hypot(counts / n, _CELL / size)
 
 
-def _best_size(budget: _Budget, n: int) -> int:
+def _best_size(budget: Allowance, n: int) -> int:
     """Return the number of cells with the least error in closed form."""
     errors: dict[int, float] = {}
     refusal = None
     for size in _SIZES:
         try:
-            errors[size] = _rank_error(budget.error(size), size, n)
+            errors[size] = _rank_error(error_of(most_accurate(size, budget), size), size, n)
         except ParameterError as error:  # the budget is too small for so many cells
             refusal = error
     if not errors:
@@ -275,14 +247,14 @@ def _best_size(budget: _Budget, n: int) -> int:
     return min(errors, key=errors.__getitem__)
 
 
-def _enough(budget: _Budget, n: int, goal: float) -> float | None:
+def _enough(budget: Allowance, n: int, goal: float) -> float | None:
     """Return the least epsilon or rho with which the error, in closed form, is the goal."""
 
     def is_enough(doublings: float) -> bool:
-        larger = budget.times(2.0**doublings)
         try:
+            larger = budget.times(2.0**doublings)
             size = _best_size(larger, n)
-            return _rank_error(larger.error(size), size, n) <= goal
+            return _rank_error(error_of(most_accurate(size, larger), size), size, n) <= goal
         except ParameterError:  # the budget is too small for any grid
             return False
 
@@ -290,9 +262,7 @@ def _enough(budget: _Budget, n: int, goal: float) -> float | None:
     if least_doublings is None:
         return None
     larger = budget.times(2.0**least_doublings)
-    spent = larger.rho if larger.rho is not None else larger.epsilon
-    assert spent is not None
-    return float(spent)
+    return float(larger.arguments[_parameter(larger)])
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
@@ -305,15 +275,21 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
     return high
 
 
-def _about_quantiles(few: int, budget: _Budget) -> str:
-    if budget.epsilon is None or budget.neighbours != "replace-one":
+def _about_quantiles(few: int, budget: Allowance) -> str:
+    epsilon = budget.arguments["epsilon"]
+    if epsilon is None or not budget.total_is_public:
         return "dp.quantiles needs epsilon and replace-one: use dp.cdf(...).quantile(p) instead."
     if few < 1:
         return "Quantiles of the curve are more accurate than those of dp.quantiles."
     return (
         f"If you need at most {few} quantiles and no curve, dp.quantiles is more accurate: its"
-        f" error is {_OF_A_CHOICE / float(budget.epsilon):.2g} records times their number."
+        f" error is {_OF_A_CHOICE / float(epsilon):.2g} records times their number."
     )
+
+
+def _parameter(budget: Allowance) -> str:
+    """Return the name of the parameter that states the budget."""
+    return "rho" if budget.arguments["rho"] is not None else "epsilon"
 
 
 def _goal(error: Any, grid: Grid, unit: Unit) -> float:
@@ -328,10 +304,10 @@ def _goal(error: Any, grid: Grid, unit: Unit) -> float:
     return _check.positive("error", span[0])
 
 
-def _about_enough(enough: float | None, budget: _Budget, wished: str) -> str:
+def _about_enough(enough: float | None, budget: Allowance, wished: str) -> str:
     if enough is None:
-        return f"No {budget.name} reaches an error of {wished} with this number of records."
-    return f"For an error of {wished}, {budget.name} = {enough:.2g} is enough."
+        return f"No {_parameter(budget)} reaches an error of {wished} with this number of records."
+    return f"For an error of {wished}, {_parameter(budget)} = {enough:.2g} is enough."
 
 
 def _wished(goal: float, grid: Grid, unit: Unit) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from .. import _check
 from ..errors import ParameterError
@@ -82,6 +82,30 @@ class Allowance:
         return Privacy(rho=double_above(self.rho), neighbours=self.neighbours)
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a mechanism that spends it: doubles if they are exact."""
+        budget, delta = (self.epsilon, None) if self.stated is None else self.stated
+        return {
+            "epsilon": _double_if_exact(budget),
+            "rho": None if self.stated is not None else _double_if_exact(self.rho),
+            "neighbours": self.neighbours,
+            "delta": delta,
+        }
+
+    @property
+    def pure(self) -> Allowance | None:
+        """For (epsilon, delta), the same epsilon without the delta; otherwise None."""
+        if self.stated is None:
+            return None
+        return Allowance(self.stated[0], None, self.neighbours)
+
+    def times(self, factor: float) -> Allowance:
+        """Return a multiple of the allowance; of (epsilon, delta), the delta stays."""
+        given = self.arguments
+        name = "rho" if given["rho"] is not None else "epsilon"
+        return Allowance.checked(**given | {name: float(given[name]) * factor})
+
+    @property
     def total_is_public(self) -> bool:
         """Whether the number of records is the same for neighbours."""
         return self.neighbours == "replace-one"
@@ -144,6 +168,13 @@ class Allowance:
     def _too_small(self, why: str) -> ParameterError:
         name, value = next(iter(self.describe().items()))
         return ParameterError(name, value, f"is too small: {why}")
+
+
+def _double_if_exact(number: Fraction | None) -> float | Fraction | None:
+    if number is None:
+        return None
+    double = double_above(number)
+    return double if double == number else number
 
 
 @lru_cache(maxsize=256)

@@ -22,6 +22,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..planning.most_accurate import most_accurate
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
 from ..records.integers import stated
@@ -182,7 +183,8 @@ def cdf(
     _check.unweighted("weights", weights)
     by_groups = by is not None or groups is not None
     own: Any = neighbours if mechanism is not None else _of_each(neighbours, by_groups)
-    chosen = checked(grid, mechanism, epsilon, rho, own, delta, isotonic, rng)
+    check_grid("grid", grid)
+    chosen = checked(grid, asked(mechanism, epsilon, rho, own, delta), isotonic, rng)
     integers = stated(integers, values, by_grid=grid.of_integers)
     if by_groups:
         if by is None:
@@ -259,7 +261,8 @@ def cdf_from_counts(
     >>> curve.n, round(curve.quantile(0.5))
     (5000, 40)
     """
-    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    check_grid("grid", grid)
+    chosen = checked(grid, asked(mechanism, epsilon, rho, neighbours, delta), isotonic, rng)
     curve = raw_release(counts, grid, chosen, rng, integers, what="cdf_from_counts")
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
@@ -284,13 +287,28 @@ def raw_release(
     return _release("counts", what, array, grid, mechanism, rng, integers)
 
 
-def checked(
-    grid: Grid,
+def asked(
     mechanism: Mechanism | None,
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     neighbours: Neighbours | None,
     delta: float | None,
+) -> Mechanism | Allowance:
+    """Return the mechanism that is given; without one, what the default one may spend."""
+    if mechanism is None:
+        relation = "replace-one" if neighbours is None else neighbours
+        return Allowance.checked(epsilon, rho, relation, delta)
+    check_mechanism("mechanism", mechanism)
+    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given with a mechanism")
+    return mechanism
+
+
+def checked(
+    grid: Grid,
+    spender: Mechanism | Allowance,
     isotonic: object,
     rng: np.random.Generator | None,
     default: Callable[..., Mechanism] = most_accurate,
@@ -299,29 +317,24 @@ def checked(
 
     Parameters
     ----------
-    grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
+    grid, isotonic, rng
         As in ``cdf``.
+    spender
+        From ``asked``.
     default
-        Takes the arguments of ``most_accurate``, and returns the mechanism if none is given.
+        Takes the arguments of ``most_accurate``, and returns the mechanism for an allowance.
     """
-    check_grid("grid", grid)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     source(rng)
-    if mechanism is None:
-        relation = "replace-one" if neighbours is None else neighbours
-        default(grid.size, epsilon, rho, relation, delta)  # refuses invalid budgets
-        return partial(default, grid.size, epsilon, rho, relation, delta)
-    check_mechanism("mechanism", mechanism)
-    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
-    for name, value in given.items():
-        if value is not None:
-            raise ParameterError(name, value, "must not be given with a mechanism")
-    if of_clients(mechanism.privacy.neighbours):
+    if isinstance(spender, Allowance):
+        default(grid.size, spender)  # refuses a budget too small for this grid
+        return partial(default, grid.size, spender)
+    if of_clients(spender.privacy.neighbours):
         what = "must protect single records: for whole clients, use trust.client_cdf"
-        raise ParameterError("mechanism", mechanism.privacy.neighbours, what)
-    mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
-    return taken(mechanism)
+        raise ParameterError("mechanism", spender.privacy.neighbours, what)
+    spender.noise_deviation(grid.size)  # refuses a budget too small for this grid
+    return taken(spender)
 
 
 def _of_each(neighbours: object, by_groups: bool) -> Neighbours | None:

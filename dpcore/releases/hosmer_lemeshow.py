@@ -17,6 +17,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..planning.most_accurate import most_accurate
+from ..privacy.allowance import Allowance
 from ..privacy.spending import called
 from ..records import columns
 from ..records.columns import Chunk
@@ -29,7 +30,7 @@ from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .released_by import released_by
-from .score_curves import labelled_score_curves, named
+from .score_curves import asked_of_scores, labelled_score_curves, named
 
 __all__ = [
     "FINEST",
@@ -162,23 +163,19 @@ def hosmer_lemeshow(
     probabilities = checked_probabilities(y_true, y_prob, pos_label, nan_policy)
     counts = score_counts(y_true, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
-    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    spender = asked_of_scores(mechanism, epsilon, rho, delta)
+
+    def noise(cells: int) -> Mechanism | tuple[Mechanism, Mechanism]:
+        # Not DAWA: lines through its buckets would become part of the table. So it is a tree's.
+        return most_accurate(2 * cells, spender) if isinstance(spender, Allowance) else spender
+
     if grid is None:
-
-        def variance(cells: int) -> float:
-            if mechanism is not None:
-                return _variance(mechanism, cells)
-            return _variance(most_accurate(2 * cells, neighbours="replace-one", **budget), cells)
-
-        chosen, counts = suited(counts, groups, variance)
-    # Not DAWA: lines through its buckets would become part of the table. So it is a tree's noise.
-    if mechanism is None:
-        mechanism = most_accurate(2 * chosen.size, neighbours="replace-one", **budget)
-        budget = {}
+        chosen, counts = suited(counts, groups, lambda cells: _variance(noise(cells), cells))
+    own_mechanism = noise(chosen.size)
     with called("hosmer_lemeshow"):
         label = named(pos_label)
-        curves = labelled_score_curves(counts, chosen, mechanism, label, rng=rng, **budget)
-    own = released_by(curves, mechanism)
+        curves = labelled_score_curves(counts, chosen, own_mechanism, label, rng=rng)
+    own = released_by(curves, own_mechanism)
     return HosmerLemeshow._of_checked(curves, groups, own, minimum, fitted)
 
 

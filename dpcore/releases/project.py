@@ -117,7 +117,7 @@ def project_sums(
     >>> rng = np.random.default_rng(1)
     >>> chunks = rng.normal(170, 8, (2, 2000))
     >>> first, second = (dp.polynomial_sums(chunk, 130, 210, degree=16) for chunk in chunks)
-    >>> mechanism = dp.mechanisms.PolynomialProjection(1.0, 1e-6, degree=16)
+    >>> mechanism = dp.mechanisms.PolynomialProjection(1.0, degree=16, delta=1e-6)
     >>> found = dp.project_sums(first + second, mechanism, rng=rng)
     >>> found.n, found.moments(1).round()
     (4000, array([170.]))
@@ -158,7 +158,7 @@ def _chosen(
     """Check all that does not depend on the records, and return the mechanism."""
     source(rng)
     if mechanism is None:
-        mechanism = PolynomialProjection(epsilon, delta, rho=rho)
+        mechanism = PolynomialProjection(epsilon, rho=rho, delta=delta)
         mechanism.noise()  # refuses a budget that is too small
         return mechanism
     check_mechanism("mechanism", mechanism, PolynomialProjection)

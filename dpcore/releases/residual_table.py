@@ -15,6 +15,8 @@ from .. import _check
 from ..curves.scores import numbered
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
+from ..mechanisms.base import check_mechanism
+from ..privacy.allowance import Allowance
 from ..privacy.spending import unwatched
 from ..records.columns import Chunk
 from ..summaries.grid import MOST_CELLS
@@ -87,7 +89,7 @@ def table_mechanism(
     if make is None and by_n:
         return lambda _: Histogram(epsilon)
     if make is None:
-        return partial(by_default, size, epsilon, None, "replace-one", None)
+        return partial(by_default, size, Allowance(epsilon, None, "replace-one"))
     if not callable(make):
         raise DtypeError("mechanism", type(make).__name__, "must be called with epsilon=...")
     most = float(epsilon)  # a double, because mechanisms state doubles
@@ -99,9 +101,10 @@ def table_mechanism(
         raise
     except TypeError as error:
         raise DtypeError("mechanism", error, "must be called with epsilon=...") from error
+    check_mechanism("mechanism", mechanism)
     refuse_one_row_only(mechanism, "a table has two columns")
     row = numbered(size)
-    chosen = checked(row, mechanism, None, None, None, None, False, None)
+    chosen = checked(row, mechanism, False, None)
     cost = mechanism.privacy
     if cost.neighbours != "replace-one" or cost.epsilon is None or cost.epsilon > most:
         what = f"must be for replace-one, and spend at most the epsilon it is given, {most:.6g}"

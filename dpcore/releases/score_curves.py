@@ -17,13 +17,16 @@ from ..errors import DtypeError, ParameterError, shown
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
+from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import check_description, checked, raw_release, refuse_one_row_only, taken
+from .cdf import asked, check_description, checked, raw_release, refuse_one_row_only, taken
 
 __all__ = [
+    "Spender",
+    "asked_of_scores",
     "labelled_score_curves",
     "named",
     "raw_score_curves",
@@ -32,6 +35,8 @@ __all__ = [
 ]
 
 _DEFAULT_CELLS: Final = 2**10
+
+Spender = Mechanism | tuple[Mechanism, Mechanism] | Allowance
 
 
 @documented
@@ -113,12 +118,13 @@ def score_curves(
     _check.unweighted("sample_weight", sample_weight)
     if grid is None:
         grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
-    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    _check_public(grid, mechanism, isotonic, budget)
+    check_score_grid(grid)
+    spender = asked_of_scores(mechanism, epsilon, rho, delta)
+    _check_public(grid, spender, isotonic)
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
-    curves = raw_score_curves(counts, grid, mechanism, rng, what="score_curves", **budget)
+    curves = raw_score_curves(counts, grid, spender, rng, what="score_curves")
     warn_of_scores(curves, named(pos_label))
     return curves.isotonic() if isotonic else curves
 
@@ -171,31 +177,29 @@ def score_curves_from_counts(
     >>> curves.n, curves.negatives.round(), curves.positives.round()
     (202, array([ 34.,  76., 118., 118.]), array([ 0.,  0., 42., 84.]))
     """
-    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    return labelled_score_curves(
-        counts, grid, mechanism, "pos_label", isotonic=isotonic, rng=rng, **budget
-    )
+    spender = asked_of_scores(mechanism, epsilon, rho, delta)
+    return labelled_score_curves(counts, grid, spender, "pos_label", isotonic=isotonic, rng=rng)
 
 
 def labelled_score_curves(
     counts: NDArray[np.integer[Any]],
     grid: Grid,
-    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    spender: Spender,
     label: str,
     *,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
-    **budget: Any,
 ) -> ScoreCurves:
     """Do as ``score_curves_from_counts`` does; warnings name the positive label by this text."""
-    _check_public(grid, mechanism, isotonic, budget)
+    check_score_grid(grid)
+    _check_public(grid, spender, isotonic)
     exact = _check.counts("counts", counts)
     if exact.shape != (2 * grid.size,):
         raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
     name = "score_curves_from_counts"
-    curves = raw_score_curves(exact, grid, mechanism, rng, what=name, **budget)
+    curves = raw_score_curves(exact, grid, spender, rng, what=name)
     warn_of_scores(curves, label)
     return curves.isotonic() if isotonic else curves
 
@@ -208,66 +212,60 @@ def named(pos_label: Label | None) -> str:
 def raw_score_curves(
     counts: NDArray[np.int64],
     grid: Grid,
-    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    spender: Spender,
     rng: np.random.Generator | None,
     *,
     what: str = "score_curves_from_counts",
-    epsilon: float | Fraction | None = None,
-    rho: float | Fraction | None = None,
-    delta: float | None = None,
 ) -> ScoreCurves:
     """Release the raw curves of ``score_curves_from_counts`` from counts that were checked.
 
     ``what`` is the name of the function that a budget records.
     """
-    for single in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+    for single in spender if isinstance(spender, tuple) else (spender,):
         refuse_one_row_only(single, "scores have two classes")
-    if isinstance(mechanism, tuple):
+    if isinstance(spender, tuple):
         source(rng)  # refuses anything but a generator or None
-        first, second = (single.privacy for single in mechanism)
+        first, second = (mechanism.privacy for mechanism in spender)
         both = replace(first + second, simulated=rng is not None)
         with spending(both, what):
-            return _class_by_class(counts, grid, mechanism, rng, what)
+            return _class_by_class(counts, grid, spender, rng, what)
     cells = numbered(2 * grid.size)
-    chosen = checked(cells, mechanism, epsilon, rho, None, delta, False, rng)
+    chosen = checked(cells, spender, False, rng)
     return ScoreCurves(grid, raw_release(counts, cells, chosen, rng, what=what))
 
 
-def _check_public(
-    grid: Grid,
+def asked_of_scores(
     mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
-    isotonic: object,
-    budget: dict[str, Any],
-) -> None:
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    delta: float | None,
+) -> Spender:
+    """Do as ``cdf.asked`` does, also for one mechanism for each class."""
+    if not isinstance(mechanism, tuple):
+        return asked(mechanism, epsilon, rho, None, delta)
+    if len(mechanism) != 2:
+        what = "must be one mechanism or two, one for each class"
+        raise ParameterError("mechanism", len(mechanism), what)
+    for single in mechanism:
+        check_mechanism("mechanism", single)
+        asked(single, epsilon, rho, None, delta)
+    return mechanism
+
+
+def _check_public(grid: Grid, spender: Spender, isotonic: object) -> None:
     """Check all that can be checked before the records are counted."""
-    check_score_grid(grid)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
-    one: tuple[Mechanism, ...] = (
-        () if mechanism is None or isinstance(mechanism, tuple) else (mechanism,)
-    )
-    for single in mechanism if isinstance(mechanism, tuple) else one:
-        check_mechanism("mechanism", single)
+    for single in spender if isinstance(spender, tuple) else (spender,):
         if single.privacy.neighbours != "replace-one":
             given = single.privacy.neighbours
             raise ParameterError("mechanism", given, "must be for replace-one: n is public")
-    if isinstance(mechanism, tuple):
-        _check_pair(mechanism, grid.size, budget)
-
-
-def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) -> None:
-    """Check that both mechanisms will release, and that their guarantees add up."""
-    if len(mechanisms) != 2:
-        what = "must be one mechanism or two, one for each class"
-        raise ParameterError("mechanism", len(mechanisms), what)
-    for name, value in budget.items():
-        if value is not None:
-            raise ParameterError(name, value, "must not be given with a mechanism")
-    for mechanism in mechanisms:
-        # This also refuses a budget too small for this grid.
-        check_description(mechanism, numbered(size + 1))
-    first, second = mechanisms
-    _ = first.privacy + second.privacy  # refuses guarantees that cannot be added
+    if isinstance(spender, tuple):
+        for mechanism in spender:
+            # This also refuses a budget too small for this grid.
+            check_description(mechanism, numbered(grid.size + 1))
+        first, second = spender
+        _ = first.privacy + second.privacy  # refuses guarantees that cannot be added
 
 
 def _class_by_class(

@@ -25,7 +25,7 @@ from ..records.integers import stated
 from ..records.names import name_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
-from .cdf import checked, raw_release, refuse_one_row_only
+from .cdf import asked, checked, raw_release, refuse_one_row_only
 
 __all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
 
@@ -110,7 +110,9 @@ def table(
     >>> round(released.conditional("y", 40, 50).quantile(0.5), -1)
     40.0
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    check_table_grid(grid)
+    spender = asked(mechanism, epsilon, rho, neighbours, delta)
+    chosen = _checked(grid, spender, isotonic, rng)
     said = of_both_columns(integers)
     of_x = stated(said[0], x, by_grid=grid.x.of_integers)
     of_y = stated(said[1], y, by_grid=grid.y.of_integers)
@@ -176,7 +178,9 @@ def table_from_counts(
     >>> counts.tolist(), found.counts.round().tolist()
     ([[30, 30], [1, 31]], [[24.0, 30.0], [4.0, 34.0]])
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    check_table_grid(grid)
+    spender = asked(mechanism, epsilon, rho, neighbours, delta)
+    chosen = _checked(grid, spender, isotonic, rng)
     said = of_both_columns(integers)
     exact = _check.counts("counts", counts)
     if exact.shape != grid.shape:
@@ -229,37 +233,23 @@ def _finished(raw: Table, isotonic: bool) -> Table:
 
 def _checked(
     grid: TableGrid,
-    mechanism: Mechanism | None,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours | None,
-    delta: float | None,
+    spender: Mechanism | Allowance,
     isotonic: object,
     rng: np.random.Generator | None,
 ) -> Callable[[int], Mechanism]:
     """Check all that does not depend on the records; return a function from n to the mechanism."""
-    check_table_grid(grid)
-    refuse_one_row_only(mechanism, "a table has two columns")
-    row, default = numbered(grid.size), table_mechanism
-    return checked(row, mechanism, epsilon, rho, neighbours, delta, isotonic, rng, default)
+    refuse_one_row_only(spender, "a table has two columns")
+    return checked(numbered(grid.size), spender, isotonic, rng, table_mechanism)
 
 
-def table_mechanism(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None = None,
-    n: int | None = None,
-) -> Mechanism:
+def table_mechanism(size: int, budget: Allowance, n: int | None = None) -> Mechanism:
     """Return the mechanism for a table of this size if none is given.
 
     Of all trees over the cells, only the flat one is used. Levels in between help sums of many
     cells, but users look at single cells of a table, too (docs/measured/table-accuracy.md).
     """
-    Allowance.checked(epsilon, rho, neighbours, delta)
-    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses budgets that are too small
-    buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
+    flat = _flat(size, budget)  # refuses budgets that are too small
+    buckets = None if n is None else data_aware(size, budget, n)
     if n is None or buckets is None:
         return flat
     signal, few = buckets._signal(n), _FEW["Gaussian"]
@@ -269,15 +259,9 @@ def table_mechanism(
 
 
 @lru_cache(maxsize=256)
-def _flat(
-    size: int,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    neighbours: Neighbours,
-    delta: float | None,
-) -> Histogram:
+def _flat(size: int, budget: Allowance) -> Histogram:
     """Return noise on each cell, of the kind with the least noise; with delta, it may be either."""
-    histograms = [Histogram(epsilon, rho=rho, neighbours=neighbours, delta=delta)]
-    if delta is not None:
-        histograms.append(Histogram(epsilon, neighbours=neighbours))
+    histograms = [Histogram(**budget.arguments)]
+    if budget.pure is not None:
+        histograms.append(Histogram(**budget.pure.arguments))
     return min(histograms, key=lambda histogram: histogram.mean_squared_error(size))

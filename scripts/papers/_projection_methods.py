@@ -107,14 +107,15 @@ def adaptive_quantiles(task: Task) -> dp.CDF:
 
 def published(task: Task) -> dp.CDF:
     """The paper's projection: noisy moments, K = 6, and the paper's bound of the sensitivity."""
-    budget = task.epsilon, task.delta
-    mechanism = PolynomialProjection(*budget, DEGREE, "moments", sensitivity="paper")
+    mechanism = PolynomialProjection(
+        task.epsilon, DEGREE, "moments", sensitivity="paper", delta=task.delta
+    )
     return task.combined(mechanism).isotonic()
 
 
 def ours(task: Task) -> dp.CDF:
     """``PolynomialProjection`` with its defaults: degree 32, and other questions."""
-    return task.combined(PolynomialProjection(task.epsilon, task.delta)).isotonic()
+    return task.combined(PolynomialProjection(task.epsilon, delta=task.delta)).isotonic()
 
 
 def default(task: Task) -> dp.CDF:

@@ -19,6 +19,7 @@ from dpcore import studies
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, ToeplitzGaussian
 from dpcore.planning.most_accurate import most_accurate
 from dpcore.planning.plan_shapes import REFERENCE_SHAPES
+from dpcore.privacy.allowance import Allowance
 from dpcore.studies import Results
 
 from ._regret_contenders import Counts, Curves, monotone
@@ -49,7 +50,7 @@ def mechanisms() -> dict[str, Dyadic | Hierarchy | ToeplitzGaussian]:
         PAPER: Dyadic(1.0, sensitivity="paper"),
         "dyadic tree, exact sensitivity": Dyadic(1.0),
         "hierarchy: the default for epsilon": Hierarchy(1.0),
-        "square root: the default for rho = 0.5": ToeplitzGaussian(0.5),
+        "square root: the default for rho = 0.5": ToeplitzGaussian(rho=0.5),
     }
 
 
@@ -195,7 +196,7 @@ def dawa_page(results: Results) -> list[str]:
                 np.sqrt(results.array(each, histogram=name, n=n).mean())
                 for each in ("hierarchy", "DAWA")
             )
-            best = most_accurate(chances.size, EPSILON, None, "replace-one", n=n)
+            best = most_accurate(chances.size, Allowance.checked(EPSILON, None, "replace-one"), n)
             taken = "DAWA" if isinstance(best, Dawa) else "hierarchy"
             empty = results.array("empty", histogram=name, n=n).mean()
             errors = f"{plain:.1f}", f"{dawa:.1f}", f"{plain / dawa:.2f}x"

@@ -40,7 +40,7 @@ def adaptive_lines(task: Task) -> dp.CDF:
 
 def equal_noise(task: Task) -> dp.CDF:
     """The projection with equal noise in its coefficients, K = 10."""
-    mechanism = PolynomialProjection(task.epsilon, task.delta, 10, budgets="equal")
+    mechanism = PolynomialProjection(task.epsilon, 10, budgets="equal", delta=task.delta)
     return task.combined(mechanism).isotonic()
 
 
@@ -64,7 +64,7 @@ def degrees(
 ) -> dict[str, float]:
     """Return the largest distance, by degree."""
     task = counted(population, epsilon, rng)
-    mechanism = PolynomialProjection(epsilon, task.delta, degree, budgets=budgets)
+    mechanism = PolynomialProjection(epsilon, degree, budgets=budgets, delta=task.delta)
     curve = task.combined(mechanism).isotonic()
     return {"distance": kolmogorov_smirnov(curve, task.truth())}
 
@@ -73,7 +73,10 @@ def degrees(
 def processing(population: str, epsilon: float, basis: Any, rng: Rng) -> dict[str, float]:
     """Return two distances, with isotonic regression and without."""
     task, found = counted(population, epsilon, rng), {}
-    raw, truth = task.combined(PolynomialProjection(epsilon, task.delta, basis=basis)), task.truth()
+    raw, truth = (
+        task.combined(PolynomialProjection(epsilon, basis=basis, delta=task.delta)),
+        task.truth(),
+    )
     for name, curve in (("raw", raw), ("isotonic", raw.isotonic())):
         found[f"KS, {name}"] = kolmogorov_smirnov(curve, truth)
         found[f"energy, {name}"] = energy(curve, truth)

@@ -16,6 +16,7 @@ from papers._figure import BLUE, GREEN, PURPLE, VERMILION, panels
 import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import Dawa, Hierarchy, Histogram, Mechanism
+from dpcore.privacy.allowance import Allowance
 from dpcore.releases.table import table_mechanism
 
 from ._table_shapes import HELD_OUT, TUNING, chances
@@ -141,7 +142,9 @@ class Compared:
 def takes_dawa(side: int, ratio: float, rho: float | None = None) -> bool:
     """Return whether the default is DAWA."""
     n, epsilon = round(ratio * side * side / EPSILON), EPSILON if rho is None else None
-    return isinstance(table_mechanism(side * side, epsilon, rho, "replace-one", None, n), Dawa)
+    return isinstance(
+        table_mechanism(side * side, Allowance.checked(epsilon, rho, "replace-one"), n), Dawa
+    )
 
 
 def taken(rho: float | None = None) -> NDArray[np.bool_]:

@@ -55,7 +55,7 @@ def distances(mechanism):
 @pytest.mark.parametrize("arguments", MECHANISMS)
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 1000.0])
 def test_no_record_moves_the_integers_farther_than_the_noise_is_made_for(arguments, epsilon):
-    mechanism = PolynomialProjection(epsilon, DELTA, **arguments)
+    mechanism = PolynomialProjection(epsilon, **arguments, delta=DELTA)
     sigma = math.sqrt(mechanism.noise().law.sigma_squared)
     farthest = max(distance for distance, _, _ in distances(mechanism))
     assert gaussian_delta(sigma, epsilon, farthest) <= DELTA
@@ -63,7 +63,7 @@ def test_no_record_moves_the_integers_farther_than_the_noise_is_made_for(argumen
 
 @pytest.mark.parametrize("arguments", TIGHT)
 def test_the_sensitivity_is_attained(arguments):
-    mechanism = PolynomialProjection(1.0, DELTA, **arguments)
+    mechanism = PolynomialProjection(1.0, **arguments, delta=DELTA)
     sigma = math.sqrt(mechanism.noise().law.sigma_squared)
     farthest = max(distance for distance, _, _ in distances(mechanism))
     assert gaussian_delta(sigma, 1.0, farthest) > 0.95 * DELTA
@@ -89,15 +89,15 @@ def audited(mechanism):
 @pytest.mark.parametrize("arguments", [{"degree": 3}, {"degree": 4, "budgets": "equal"}])
 def test_claim_holds_and_a_fifth_less_noise_is_caught(arguments):
     delta = gaussian_delta(1.0, EPSILON)
-    honest = PolynomialProjection(EPSILON, delta, **arguments)
+    honest = PolynomialProjection(EPSILON, **arguments, delta=delta)
     assert 0.75 * delta < audited(honest) <= delta
-    broken = PolynomialProjection(EPSILON, gaussian_delta(0.8, EPSILON), **arguments)
+    broken = PolynomialProjection(EPSILON, **arguments, delta=gaussian_delta(0.8, EPSILON))
     assert audited(broken) > 1.2 * delta
 
 
 @pytest.mark.needs_jit
 def test_noise_is_normal_to_many_digits():
-    mechanism = PolynomialProjection(1.0, 1e-6, 3)
+    mechanism = PolynomialProjection(1.0, 3, delta=1e-6)
     noise = released(mechanism, [0.5], 3) - integers(mechanism, [0.5]).astype(np.int64)
     z = noise.ravel() / math.sqrt(mechanism.noise().law.sigma_squared)
     for tail in (-2.0, -0.5, 0.0, 1.0, 3.0):

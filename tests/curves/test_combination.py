@@ -138,7 +138,7 @@ def test_a_curve_without_noise_is_the_mean():
 
 
 def test_unknown_noise():
-    two = [raw(np.full(100, 3), PolynomialProjection(1.0, 1e-6)) for _ in range(2)]
+    two = [raw(np.full(100, 3), PolynomialProjection(1.0, delta=1e-6)) for _ in range(2)]
     assert np.all(np.isinf(combine(two).noise_deviation[:-1]))
     assert np.all(
         np.isinf(combine([two[0], raw(np.full(100, 3), Dyadic(1.0))]).noise_deviation[:-1])

@@ -15,7 +15,7 @@ MECHANISMS = [
     HistogramQueries(1.0),
     HistogramQueries(1.0, 7, between="linear"),
     HistogramQueries(1.0, 200),
-    PolynomialProjection(1.0, 1e-6),
+    PolynomialProjection(1.0, delta=1e-6),
     AdaptiveQuantiles(1.0),
 ]
 

@@ -81,7 +81,7 @@ def test_where_the_first_cell_begins_nowhere_they_do_too():
 
 
 def test_where_nothing_is_known_of_the_noise_they_are_the_whole_grid():
-    unknown = dp.mechanisms.PolynomialProjection(1.0, 1e-6)
+    unknown = dp.mechanisms.PolynomialProjection(1.0, delta=1e-6)
     curve = dp.cdf(RNG(1).random(5000), GRID, unknown, rng=RNG(2))
     assert curve.quantile_interval(0.5) == (0.0, 1.0)
 

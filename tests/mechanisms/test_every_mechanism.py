@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ from dpcore.mechanisms import (
     ToeplitzGaussian,
     from_curve,
 )
+from dpcore.mechanisms.base import names, registered
 from dpcore.trust import Local
 from tests.mechanisms.refusals import refusals
 
@@ -122,7 +124,7 @@ ALL = [
     Histogram(0.5),
     HistogramQueries(0.5),
     PolynomialProjection(rho=0.1),
-    ToeplitzGaussian(0.1),
+    ToeplitzGaussian(rho=0.1),
 ]
 
 
@@ -159,7 +161,7 @@ def test_releases_that_are_refused(mechanism, change, error, words):
         HistogramQueries(Fraction(1, 2**50)),
         HistogramQueries(rho=1e-17),
         PolynomialProjection(rho=1e-30),
-        ToeplitzGaussian(1e-13),
+        ToeplitzGaussian(rho=1e-13),
     ],
     ids=repr,
 )
@@ -192,8 +194,8 @@ def test_a_budget_that_is_too_small_is_refused_before_anything_is_counted(mechan
         Dyadic(0.7, 57),
         Dyadic(rho=0.2),
         Dyadic(rho=0.2, base=5),
-        ToeplitzGaussian(0.3),
-        ToeplitzGaussian(0.3, **OTHER_RELATION),
+        ToeplitzGaussian(rho=0.3),
+        ToeplitzGaussian(rho=0.3, **OTHER_RELATION),
         HistogramQueries(0.5, 57),
         HistogramQueries(rho=0.1, bins=57),
     ],
@@ -271,8 +273,8 @@ def test_as_many_records_as_there_may_be(mechanism):
         Dawa(1.0, split=0.5),
         Dawa(rho=0.5),
         Dawa(1.0, delta=1e-6, **OTHER_RELATION),
-        ToeplitzGaussian(0.5),
-        PolynomialProjection(1.0, 1e-6),
+        ToeplitzGaussian(rho=0.5),
+        PolynomialProjection(1.0, delta=1e-6),
         PolynomialProjection(rho=0.1, degree=5, basis="moments", sensitivity="paper"),
         HistogramQueries(1.0, bins=np.int64(7)),
         HistogramQueries(rho=0.1, bins=7, between="linear"),
@@ -315,3 +317,15 @@ def test_what_cannot_be_made_again_is_refused():
     ):
         with pytest.raises(dp.ParameterError, match="curve"):
             from_curve(replace(curve, mechanism=wrong))
+
+
+def test_all_take_epsilon_first_then_their_own_and_the_rest_of_the_budget_by_name():
+    for kind in map(registered, names()):
+        if not kind.__module__.startswith("dpcore."):
+            continue  # of another test
+        given = list(inspect.signature(kind).parameters.values())
+        assert not given or given[0].name == "epsilon", kind
+        by_name = {
+            parameter.name for parameter in given if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        assert {"rho", "neighbours", "delta"} & {parameter.name for parameter in given} <= by_name

@@ -192,9 +192,11 @@ def test_the_cells_of_a_tree_have_a_count_each():
 @pytest.mark.parametrize("size", [19, 20, 24, 36, 7])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_a_resized_tree_has_the_same_noise_and_a_root_of_another_size(size, neighbours):
-    tree = Hierarchy(1.0, (4, 3, 2), (3, 2, 1, 4)[neighbours == "replace-one" :], None, neighbours)
+    tree = Hierarchy(
+        1.0, (4, 3, 2), (3, 2, 1, 4)[neighbours == "replace-one" :], neighbours=neighbours
+    )
     other = tree.tree(24).resized(size)
-    expected = Hierarchy(1.0, (-(-size // 6), 3, 2), tree.budgets, None, neighbours).tree(size)
+    expected = Hierarchy(1.0, (-(-size // 6), 3, 2), tree.budgets, neighbours=neighbours).tree(size)
     assert np.array_equal(other.branching, expected.branching)
     assert np.array_equal(other.starts, expected.starts)
     assert other.laws == tree.tree(24).laws == expected.laws

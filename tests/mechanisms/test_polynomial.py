@@ -89,7 +89,7 @@ def test_moments_give_the_papers_coefficients():
 
 @pytest.mark.parametrize("budgets", ["auto", "equal"])
 def test_both_ends_are_met_whatever_the_noise(budgets):
-    mechanism = PolynomialProjection(0.1, 1e-6, 9, budgets=budgets)
+    mechanism = PolynomialProjection(0.1, 9, budgets=budgets, delta=1e-6)
     values = np.random.default_rng(1).uniform(-1, 1, 30)
     projection = dp.project(values, -1, 1, mechanism, rng=np.random.default_rng(3))
     curve = projection.curve(dp.Grid([-5.0, -1.0, 1.0, 2.0]))
@@ -101,7 +101,7 @@ def test_both_ends_are_met_whatever_the_noise(budgets):
 @pytest.mark.parametrize(("basis", "budgets"), SCHEMES)
 def test_the_polynomials_deviation_is_that_of_the_releases(basis, budgets):
     counts = np.array([5, 0, 3, 9, 1, 0, 0, 7])
-    mechanism = PolynomialProjection(1.0, 1e-6, 4, basis, budgets)
+    mechanism = PolynomialProjection(1.0, 4, basis, budgets, delta=1e-6)
     released = mechanism.release(counts, rng=np.random.default_rng(1), replicates=40_000)
     stated = mechanism.polynomial_deviation(8)
     assert released.std(axis=0) == pytest.approx(stated, rel=0.02, abs=1e-9)
@@ -127,8 +127,8 @@ def test_counted_records_sit_in_the_middles_of_their_cells():
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
 @pytest.mark.parametrize("degree", [15, 100])
 def test_numpy_integers_are_degrees_like_others(kind, degree):
-    mechanism = PolynomialProjection(1.0, 1e-6, kind(degree))
-    plain = PolynomialProjection(1.0, 1e-6, degree)
+    mechanism = PolynomialProjection(1.0, kind(degree), delta=1e-6)
+    plain = PolynomialProjection(1.0, degree, delta=1e-6)
     assert mechanism == plain
     assert mechanism.scheme.change == plain.scheme.change >= 2.0
     assert dp.project([0.5], 0, 1, mechanism).to_json()

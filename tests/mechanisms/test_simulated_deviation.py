@@ -30,7 +30,7 @@ VALUES = RNG(1).normal(0.3, 0.05, 500)
     [
         Hierarchy(1.0),
         Hierarchy(1.0, neighbours="add-or-remove-one"),
-        ToeplitzGaussian(0.1),
+        ToeplitzGaussian(rho=0.1),
         trust.DistributedNoise(1.0, clients=500),
     ],
     ids=repr,

@@ -22,7 +22,7 @@ def test_strategy_and_errors_are_those_of_the_matrices(size, neighbours):
     assert (
         _factors(size, True).strategy.tolist() == reference.square_root_matrix(size)[:, 0].tolist()
     )
-    mechanism = ToeplitzGaussian(0.4, neighbours)
+    mechanism = ToeplitzGaussian(rho=0.4, neighbours=neighbours)
     expected = reference.square_root_errors(
         size, mechanism.noise(size).variance, neighbours == "replace-one"
     )
@@ -38,7 +38,7 @@ def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
     if neighbours == "replace-one":
         changes = [a - b for i, a in enumerate(columns) for b in columns[:i]]
     most = max((int((change**2).sum()) for change in changes), default=0)
-    sigma_squared = ToeplitzGaussian(0.4, neighbours).noise(size).sigma_squared
+    sigma_squared = ToeplitzGaussian(rho=0.4, neighbours=neighbours).noise(size).sigma_squared
     spent = Fraction(most) / (2 * sigma_squared)
     assert spent <= Fraction(0.4)
     assert size == 1 or spent > Fraction(0.4) * (1 - Fraction(1, 2**26))
@@ -67,13 +67,13 @@ def test_the_error_for_one_more_or_less_is_the_known_factorisations():
     size = 2**12
     k = np.arange(1, size)
     known = 1.0 + np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2)
-    found = ToeplitzGaussian(0.5, "add-or-remove-one").noise_deviation(size).max()
+    found = ToeplitzGaussian(rho=0.5, neighbours="add-or-remove-one").noise_deviation(size).max()
     assert found == pytest.approx(known, rel=1e-3)
 
 
 def test_it_is_the_most_accurate_for_large_grids():
     root, tree, hierarchy = (
         mechanism.noise_deviation(2**12).max()
-        for mechanism in (ToeplitzGaussian(0.5), Dyadic(rho=0.5), Hierarchy(rho=0.5))
+        for mechanism in (ToeplitzGaussian(rho=0.5), Dyadic(rho=0.5), Hierarchy(rho=0.5))
     )
     assert root < 0.8 * hierarchy < 0.8 * tree

@@ -9,6 +9,7 @@ import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
 from dpcore.planning.most_accurate import most_accurate
 from dpcore.planning.plan_shapes import REFERENCE_SHAPES
+from dpcore.privacy.allowance import Allowance
 
 BOTH_KINDS = [{"epsilon": 1.0}, {"rho": 0.5}]
 
@@ -33,7 +34,7 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
 
 def test_the_winners():
     assert dp.plan(2**15, epsilon=1.0).best == Hierarchy(1.0)
-    assert dp.plan(2**15, rho=0.5).best == ToeplitzGaussian(0.5)
+    assert dp.plan(2**15, rho=0.5).best == ToeplitzGaussian(rho=0.5)
     closed = {"neighbours": "add-or-remove-one"}
     assert dp.plan(17, epsilon=4.0, **closed).best == Histogram(4.0, **closed)
     assert dp.plan(1, epsilon=1.0, delta=0.1).best == Hierarchy(1.0)
@@ -127,8 +128,9 @@ def test_the_default_is_the_first_of_the_plan(budget, neighbours):
     given = {"epsilon": None, "rho": None, "delta": None, **budget}
     for size in SIZES:
         best = dp.plan(size, **budget, neighbours=neighbours).best
-        assert most_accurate(size, neighbours=neighbours, **given) == best
-        assert type(most_accurate(size, neighbours=neighbours, **given)) is type(best)
+        chosen = most_accurate(size, Allowance.checked(**given, neighbours=neighbours))
+        assert chosen == best
+        assert type(chosen) is type(best)
 
 
 def test_what_spends_no_delta_says_so():
@@ -179,7 +181,7 @@ def test_dawa_is_taken_up_to_a_power_of_the_cells(size, budget):
         most = size / 4 if "rho" in budget else size**1.5
         edge = int(most / signal(kind, 1))
         for n in (1, max(1, edge - 1), edge + 2, 100 * edge + 100):
-            chosen = most_accurate(size, neighbours="replace-one", **given, n=n)
+            chosen = most_accurate(size, Allowance.checked(**given, neighbours="replace-one"), n)
             dawa = min(kinds, key=lambda each: each._counting_error(size, n))
             scarce = size > 16 and signal(dawa, n) <= most
             best = dp.plan(size, **budget).best
@@ -216,9 +218,8 @@ def test_a_number_of_records_that_is_private_makes_no_difference(budget):
         relation = "add-or-remove-one"
         plans = [dp.plan(size, **budget, neighbours=relation, n=n) for n in (1, 10**4, 10**9)]
         assert all(each == dp.plan(size, **budget, neighbours=relation) for each in plans)
-        taken = {
-            str(most_accurate(size, neighbours=relation, **given, n=n)) for n in (1, 10**4, 10**9)
-        }
+        allowed = Allowance.checked(**given, neighbours=relation)
+        taken = {str(most_accurate(size, allowed, n)) for n in (1, 10**4, 10**9)}
         assert len(taken) == 1
 
 

@@ -155,7 +155,7 @@ def test_there_is_less_noise_than_by_the_rho_that_implies_it(size, epsilon, delt
     for ours, theirs in (
         (Hierarchy(epsilon, delta=delta), Hierarchy(rho=rho)),
         (Histogram(epsilon, delta=delta), Histogram(rho=rho)),
-        (ToeplitzGaussian(epsilon=epsilon, delta=delta), ToeplitzGaussian(rho)),
+        (ToeplitzGaussian(epsilon=epsilon, delta=delta), ToeplitzGaussian(rho=rho)),
         (Dyadic(epsilon, delta=delta), Dyadic(rho=rho)),
     ):
         gain = theirs.mean_squared_error(size) / ours.mean_squared_error(size)

@@ -121,8 +121,8 @@ MECHANISMS = [
     dp.mechanisms.Histogram(0.5),
     dp.mechanisms.HistogramQueries(1.0, bins=3),
     dp.mechanisms.NoNoise(),
-    dp.mechanisms.PolynomialProjection(1.0, 1e-6, degree=4),
-    dp.mechanisms.ToeplitzGaussian(0.1),
+    dp.mechanisms.PolynomialProjection(1.0, degree=4, delta=1e-6),
+    dp.mechanisms.ToeplitzGaussian(rho=0.1),
 ]
 
 

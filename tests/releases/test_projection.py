@@ -28,7 +28,7 @@ def test_moments_are_those_of_the_values(basis, budgets):
 @pytest.mark.parametrize(("basis", "budgets"), SCHEMES)
 def test_moment_errors_are_those_of_the_releases(basis, budgets):
     values = np.random.default_rng(7).uniform(0, 1, 100)
-    mechanism = PolynomialProjection(1.0, 1e-6, 4, basis, budgets)
+    mechanism = PolynomialProjection(1.0, 4, basis, budgets, delta=1e-6)
     rng = np.random.default_rng(8)
     releases = [dp.project(values, 0, 1, mechanism, rng=rng) for _ in range(1500)]
     found = np.array([release.moments(3) for release in releases])
@@ -71,7 +71,7 @@ def test_other_projections_cannot_be_added():
     with pytest.raises(dp.ParameterError, match=r"upper must be 1\.0 in both; got 2\.0"):
         one + dp.project(values, -1, 2, epsilon=1.0, delta=1e-6)
     with pytest.raises(dp.ParameterError, match="degree must be 32 in both; got 6"):
-        one + dp.project(values, -1, 1, PolynomialProjection(1.0, 1e-6, basis="moments"))
+        one + dp.project(values, -1, 1, PolynomialProjection(1.0, basis="moments", delta=1e-6))
     with pytest.raises(TypeError):
         one + 1
 
@@ -101,7 +101,7 @@ def test_releases_say_what_they_cost():
 
 
 SUMS = dp.polynomial_sums([0.5], 0, 1, 32)
-SPENT = PolynomialProjection(1.0, 1e-6)
+SPENT = PolynomialProjection(1.0, delta=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ SPENT = PolynomialProjection(1.0, 1e-6)
         ),
         (lambda: dp.project_sums(SUMS.sums, SPENT), dp.DtypeError, "sums"),
         (
-            lambda: dp.project_sums(SUMS, PolynomialProjection(1.0, 1e-6, 6)),
+            lambda: dp.project_sums(SUMS, PolynomialProjection(1.0, 6, delta=1e-6)),
             dp.ParameterError,
             "sums .*degree 6",
         ),

@@ -111,7 +111,7 @@ def test_picture_shows_curve_band_and_diagonal(ax):
 
 def test_pictures_without_band_and_with_very_many_thresholds(ax):
     labels, scores = binormal(500, RNG(12))
-    grid, mechanism = dp.Grid.uniform(-3, 5, 16), PolynomialProjection(1.0, 1e-6)
+    grid, mechanism = dp.Grid.uniform(-3, 5, 16), PolynomialProjection(1.0, delta=1e-6)
     assert not roc_curve(labels, scores, grid=grid, mechanism=mechanism).plot(ax).patches
     # All scores are in a few of the cells: those are the ones to draw.
     fine = dp.Grid.uniform(-300, 500, 2**15)

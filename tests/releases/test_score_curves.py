@@ -38,7 +38,8 @@ def test_exact_curves_count_both_classes(records, cells, alone):
 @pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
-    "mechanism", [Hierarchy(1.0), Dyadic(1.0), ToeplitzGaussian(0.5), (Hierarchy(0.5), Dyadic(0.5))]
+    "mechanism",
+    [Hierarchy(1.0), Dyadic(1.0), ToeplitzGaussian(rho=0.5), (Hierarchy(0.5), Dyadic(0.5))],
 )
 def test_deviations_are_those_of_the_releases(mechanism):
     rng = RNG(1)

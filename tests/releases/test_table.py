@@ -12,6 +12,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise
+from dpcore.privacy.allowance import Allowance
 from dpcore.releases.table import table_mechanism
 from dpcore.summaries.table_grid import in_a_row
 
@@ -118,7 +119,7 @@ def test_tables_of_one_row_are_curves(shape):
 
 def taken(size, n, **budget):
     given = {"epsilon": None, "rho": None, "neighbours": "replace-one", "delta": None, **budget}
-    return table_mechanism(size, *given.values(), n)
+    return table_mechanism(size, Allowance.checked(**given), n)
 
 
 @pytest.mark.parametrize(

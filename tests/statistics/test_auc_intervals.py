@@ -42,7 +42,7 @@ def counted(make, n=8000):
 @pytest.mark.parametrize("make", [ranked, clumped])
 @pytest.mark.parametrize(
     "mechanism",
-    [Hierarchy(0.3), Dyadic(1.0), Histogram(1.0), ToeplitzGaussian(0.05)],
+    [Hierarchy(0.3), Dyadic(1.0), Histogram(1.0), ToeplitzGaussian(rho=0.05)],
     ids=lambda each: each.describe()["name"],
 )
 def test_the_interval_covers_as_often_as_it_says(mechanism, make, isotonic):

@@ -228,7 +228,7 @@ def test_noise_that_is_not_known_is_infinite():
     assert np.all(np.isnan(deviation[[1, 2, 4]]))
     assert BayesianBinning.fit(unknown).sizes.tolist() == [1]
     labels, scores = np.arange(200) % 2, np.linspace(0, 1, 200)
-    pair = (dp.mechanisms.PolynomialProjection(5.0, 1e-6), Hierarchy(5.0))
+    pair = (dp.mechanisms.PolynomialProjection(5.0, delta=1e-6), Hierarchy(5.0))
     for mechanism in (pair, pair[::-1]):
         table = reliability(dp.score_curves(labels > 2, scores, mechanism=mechanism), 5)
         assert np.all(np.isinf(table.noise_deviation[table.counts > 0]))

@@ -154,7 +154,7 @@ def test_it_must_be_known_what_released_the_curves():
     [
         Dawa(1.0),
         Dyadic(1.0),
-        ToeplitzGaussian(0.5),
+        ToeplitzGaussian(rho=0.5),
         (Hierarchy(0.5), Dyadic(0.5)),
         DistributedNoise(1.0, clients=5000),
     ],

@@ -55,14 +55,14 @@ def test_the_same_question_has_the_same_answer(interval):
 
 @pytest.mark.parametrize("interval", OF_MECHANISMS)
 def test_nothing_is_said_where_the_error_is_not_known(interval):
-    mechanism = PolynomialProjection(1.0, 1e-6)
+    mechanism = PolynomialProjection(1.0, delta=1e-6)
     curves = released(mechanism)
     assert interval(curves, None) == interval(curves, mechanism) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("interval", OF_RATES)
 def test_nothing_is_said_of_rates_where_nothing_is_known(interval):
-    unknown, tiny = released(PolynomialProjection(1.0, 1e-6)), released(Hierarchy(0.001))
+    unknown, tiny = released(PolynomialProjection(1.0, delta=1e-6)), released(Hierarchy(0.001))
     assert interval(unknown, 0.5) == interval(tiny, 0.5) == (0.0, 1.0)
     if "precision" in interval.__name__:  # of no records at all
         assert interval(exact(*ranked(900, RNG(1)), GRID), 1.0) == (0.0, 1.0)

@@ -104,7 +104,13 @@ def test_a_band_of_nearly_everything():
 
 @pytest.mark.parametrize(
     "mechanism",
-    [Hierarchy(0.5), Dyadic(0.5), Dawa(0.5), ToeplitzGaussian(0.1), (Hierarchy(0.2), Dyadic(0.3))],
+    [
+        Hierarchy(0.5),
+        Dyadic(0.5),
+        Dawa(0.5),
+        ToeplitzGaussian(rho=0.1),
+        (Hierarchy(0.2), Dyadic(0.3)),
+    ],
 )
 def test_released_curves_rise_from_corner_to_corner(mechanism):
     labels, scores = binormal(5000, RNG(1))  # so many that no released class is empty
@@ -194,7 +200,7 @@ def test_bands_without_noise_and_without_knowledge():
     for rate, ends in ((roc.fpr, (fpr_low, fpr_high)), (roc.tpr, (tpr_low, tpr_high))):
         for end in ends:
             assert end == pytest.approx(rate, abs=EXACT)
-    grid, mechanism = dp.Grid.uniform(-3, 5, 9), PolynomialProjection(1.0, 1e-6)
+    grid, mechanism = dp.Grid.uniform(-3, 5, 9), PolynomialProjection(1.0, delta=1e-6)
     unknown = roc_curve(labels, scores, grid=grid, mechanism=mechanism).band()
     assert unknown.fpr_low[1:-1].tolist() == [0.0] * 8
     assert unknown.tpr_high[1:-1].tolist() == [1.0] * 8
