@@ -258,10 +258,13 @@ class Mechanism(ABC):
         >>> dp.mechanisms.Histogram(rho=0.5).describe()
         {'name': 'histogram', 'rho': 0.5}
         """
+        name = getattr(self, "name", None)
+        if not isinstance(name, str):
+            raise DtypeError("mechanism", type(self).__name__, "must state a name")
         return {
-            "name": self.name,
+            "name": name,
             **self._budget().describe(),
-            **{name: _plain(getattr(self, name)) for name in _parameters(type(self))},
+            **{of: _plain(getattr(self, of)) for of in _parameters(type(self))},
         }
 
     @classmethod
@@ -270,7 +273,7 @@ class Mechanism(ABC):
 
         Raises
         ------
-        TypeError, DpcoreError
+        TypeError, ValueError, DpcoreError
             The description is of another version.
 
         Examples
@@ -310,6 +313,7 @@ class Mechanism(ABC):
         """Return the work of releasing the counts of N cells, (N,)."""
         if type(self)._fill is Mechanism._fill:
             raise DtypeError("mechanism", type(self).__name__, "must define _fill")
+        self.noise_deviation(exact.size)  # refuses a budget too small for these cells
         exact.flags.writeable = False  # several blocks of releases read it
         total = int(exact.sum()) if of_public_size(self.privacy.neighbours) else None
         return Work(partial(_filled, self, exact, total), exact.size, np.float64)

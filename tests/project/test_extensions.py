@@ -172,3 +172,27 @@ def test_a_mechanism_that_cannot_draw_is_refused_before_it_is_charged():
 def test_a_name_is_of_one_class():
     with pytest.raises(dp.ParameterError, match="dawa"):
         type("Dawa", (EachCell,), {"name": "dawa"})
+
+
+def test_a_budget_too_small_to_draw_for_is_refused_before_it_is_charged():
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="scale"):
+        EachCell(1e-300).release(np.array([1, 2]))
+    assert not budget.log
+
+
+def test_a_mechanism_without_a_name_is_refused_free():
+    class Nameless(dp.mechanisms.Mechanism):
+        privacy = dp.Privacy(1.0)
+        _fill = EachCell._fill
+
+        def noise_deviation(self, size):
+            return np.zeros(size)
+
+    with dp.Budget(epsilon=1.0) as budget:
+        for use in (
+            lambda: dp.cdf(SCORES, GRID, Nameless()),
+            lambda: dp.plan(GRID.size, epsilon=2.0, also=[Nameless()]),
+        ):
+            with pytest.raises(dp.DtypeError, match="must state a name"):
+                use()
+    assert not budget.log
