@@ -31,6 +31,7 @@ __all__ = [
     "spending",
     "spending_epsilon",
     "unwatched",
+    "watched_only_by",
 ]
 
 
@@ -56,6 +57,7 @@ _OWN: Final[ContextVar[tuple[Watching, ...]]] = ContextVar("dpcore_budgets", def
 _NAME: Final[ContextVar[str | None]] = ContextVar("dpcore_called", default=None)
 _IS_COVERED: Final[ContextVar[bool]] = ContextVar("dpcore_is_covered", default=False)
 _IS_DECIDED: Final[ContextVar[bool]] = ContextVar("dpcore_is_decided", default=False)
+_ONLY: Final[ContextVar[Watching | None]] = ContextVar("dpcore_only", default=None)
 _lock: Final = threading.Lock()
 _all_entered: list[Watching] = []
 _all_started: list[Watching] = []
@@ -192,6 +194,17 @@ def unwatched() -> Iterator[None]:
 
 
 @contextmanager
+def watched_only_by(budget: Watching) -> Iterator[None]:
+    """Charge releases inside to this budget alone: no record contributes to them, either."""
+    before, decided = _ONLY.set(budget), _IS_DECIDED.set(True)
+    try:
+        yield
+    finally:
+        _IS_DECIDED.reset(decided)
+        _ONLY.reset(before)
+
+
+@contextmanager
 def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
     if _IS_COVERED.get():
         yield
@@ -256,6 +269,8 @@ def _note_end(budget: Watching) -> None:
 
 def _watching() -> list[Watching]:
     """Return the budgets that watch here, each once, in the same order in all threads."""
+    if (only := _ONLY.get()) is not None:
+        return [only]
     own = _OWN.get()  # a task may outlive the ``with`` block that created it
     if not (own or _all_entered or _all_started):
         return []

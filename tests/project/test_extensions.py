@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import studies
+from dpcore.privacy import spending
 
 from . import own_mechanism
 from .own_mechanism import EachCell
@@ -196,3 +198,32 @@ def test_a_mechanism_without_a_name_is_refused_free():
             with pytest.raises(dp.DtypeError, match="must state a name"):
                 use()
     assert not budget.log
+
+
+@pytest.mark.needs_jit
+def test_checks_of_a_mechanism_are_no_releases():
+    with dp.Budget(epsilon=1.0) as outer:
+        dp.testing.check_mechanism(OWN)  # costs more than the budget has
+    assert not outer.log
+    with ThreadPoolExecutor() as pool:  # no budget has watched this work
+        assert pool.submit(_of_a_budget_that_ends).result()
+
+
+def _of_a_budget_that_ends():
+    before = len(spending._ended)
+    dp.testing.check_mechanism(OWN)
+    return len(spending._ended) == before
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1.0, "delta": 0.3}, {"epsilon": 1.0, "delta": 0.6}, {"rho": 1e308}]
+)
+def test_a_guarantee_that_no_budget_takes_often_is_checked(budget):
+    dp.testing.check_mechanism(dp.mechanisms.Histogram(**budget))
+
+
+@pytest.mark.parametrize("sizes", [{"size": 0}, {"size": "a"}, {"records": 2**70}, {"records": -1}])
+def test_wrong_sizes_of_a_check_are_refused(sizes):
+    with pytest.raises((dp.ParameterError, dp.DtypeError), match=next(iter(sizes))):
+        dp.testing.check_mechanism(OWN, **sizes)
