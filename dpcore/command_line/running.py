@@ -78,7 +78,7 @@ def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
     """Return the class of mechanisms with a name, or the one at ``module:Class``."""
     chosen = registered(name)
     module, colon, member = name.partition(":")
-    if chosen is None and colon:
+    if chosen is None and colon and module[:1] not in ("", "."):
         sys.path.insert(0, os.getcwd())  # as Python does for ``-m``
         try:
             chosen = getattr(importlib.import_module(module), member)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from ..curves.cdf import CDF
-from ..errors import DtypeError, ParameterError
+from ..errors import DpcoreError, DtypeError, ParameterError
 from .base import Mechanism, names, registered
 
 __all__ = ["from_curve"]
@@ -48,10 +46,14 @@ def from_curve(curve: CDF) -> Mechanism:
     if kind is None:
         what = f"must be released by one of {', '.join(names())}"
         raise ParameterError("curve", curve.mechanism, what)
-    with suppress(TypeError):  # the parameters are others, or too few
+    try:
         made = kind.from_description(curve.mechanism, curve.privacy.neighbours)
         if made.describe() == curve.mechanism:
             return made
+    except DpcoreError:
+        raise
+    except (TypeError, ValueError):  # the parameters are others, too few, or no numbers
+        pass
     raise ParameterError(
         "curve", curve.mechanism, "must be released by a mechanism of this version"
     )

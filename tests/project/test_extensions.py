@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -227,3 +228,24 @@ def test_a_guarantee_that_no_budget_takes_often_is_checked(budget):
 def test_wrong_sizes_of_a_check_are_refused(sizes):
     with pytest.raises((dp.ParameterError, dp.DtypeError), match=next(iter(sizes))):
         dp.testing.check_mechanism(OWN, **sizes)
+
+
+@pytest.mark.parametrize(
+    "text", ["2,", "2,x", "9" * 5000, "\N{SUPERSCRIPT TWO}"], ids=["end", "x", "long", "digit"]
+)
+def test_numbers_of_a_stored_hierarchy_that_are_none(text):
+    described = dp.mechanisms.Hierarchy(1.0).describe() | {"branching": text}
+    curve = replace(dp.cdf(SCORES, GRID, OWN), mechanism=described)
+    with pytest.raises(dp.ParameterError, match="of this version"):
+        dp.mechanisms.from_curve(curve)
+
+
+@pytest.mark.parametrize("name", [":EachCell", ".own:EachCell", "::"])
+def test_a_module_without_a_name_is_told_on_the_command_line(name, tmp_path, capsys):
+    from dpcore.command_line.main import main
+
+    file = tmp_path / "scores.csv"
+    file.write_text("x\n1\n")
+    what = ["cdf", str(file), "--column", "x", "--lower", "0", "--upper", "1", "--epsilon", "2"]
+    assert main([*what, "--mechanism", name]) == 2
+    assert "or module:Class" in capsys.readouterr().err
