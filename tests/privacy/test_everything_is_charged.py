@@ -71,7 +71,7 @@ CHARGED = {
     ),
     "quantiles_from_counts": lambda: quantiles_from_counts(COUNTS, [0.5], GRID, epsilon=1.0),
     "PolynomialProjection.release_totals": lambda: dp.mechanisms.PolynomialProjection(
-        1.0, 1e-6, degree=3
+        1.0, delta=1e-6, degree=3
     ).release_totals(dp.polynomial_sums(X, 0, 1, 3).sums),
     "smooth_roc_curve": lambda: smooth_roc_curve(Y, X, epsilon=1.0),
     "hosmer_lemeshow_by_groups": lambda: hosmer_lemeshow_by_groups(Y, X, epsilon=1.0),
