@@ -329,12 +329,12 @@ class Mechanism(ABC):
 
 def registered(name: str) -> type[Mechanism] | None:
     """Return the class with this name, or None."""
-    return _registry.get(name)
+    return _registry.get(name) or _all_named().get(name)
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all mechanisms that are defined, in alphabetical order."""
-    return tuple(sorted(_registry))
+    return tuple(sorted(_all_named()))
 
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
@@ -369,6 +369,16 @@ def _filled(
     mechanism._fill(exact, out, stream)
     if total is not None:
         out[:, -1] = total
+
+
+def _all_named() -> dict[str, type[Mechanism]]:
+    """Return the registry, with classes that got their names late, as in workers of a study."""
+    classes: list[Any] = [Mechanism]
+    for cls in classes:
+        classes += cls.__subclasses__()
+        if isinstance(name := cls.__dict__.get("name"), str):
+            _registry.setdefault(name, cls)
+    return _registry
 
 
 def _place(cls: type) -> tuple[str, str]:

@@ -249,3 +249,10 @@ def test_a_module_without_a_name_is_told_on_the_command_line(name, tmp_path, cap
     what = ["cdf", str(file), "--column", "x", "--lower", "0", "--upper", "1", "--epsilon", "2"]
     assert main([*what, "--mechanism", name]) == 2
     assert "or module:Class" in capsys.readouterr().err
+
+
+def test_a_mechanism_that_is_sent_by_its_value_is_made_again_in_workers():
+    sent = "a class that a worker gets, before it gets its name"
+    late = type("Late", (EachCell,), {"__module__": sent})
+    late.name = sent  # as cloudpickle does
+    assert dp.mechanisms.from_curve(dp.cdf(SCORES, GRID, late(2.0))) == late(2.0)
