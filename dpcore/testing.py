@@ -80,6 +80,14 @@ def _holds(condition: object, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
+def _deviation(mechanism: Mechanism, size: int) -> NDArray[np.float64]:
+    stated = mechanism.noise_deviation(size)
+    try:
+        return np.asarray(stated, np.float64)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"noise_deviation is no array: {error}") from error
+
+
 def _check_releases(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
     rng, exact = np.random.default_rng, counts.copy()
     one = mechanism.release(counts, rng=rng(1))
@@ -94,14 +102,14 @@ def _check_releases(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
         _holds(np.array_equal(many, same), "releases depend on the number of threads")
     if of_public_size(mechanism.privacy.neighbours):
         _holds((many[:, -1] == counts.sum()).all(), "n is public, and the last count is another")
-    deviation = mechanism.noise_deviation(counts.size)
+    deviation = _deviation(mechanism, counts.size)
     if np.any(deviation > 1e-3):
         first, second = (mechanism.release(counts) for _ in range(2))
         _holds(not np.array_equal(first, second), "two releases have the same noise")
 
 
 def _check_deviation(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
-    deviation = np.asarray(mechanism.noise_deviation(counts.size), np.float64)
+    deviation = _deviation(mechanism, counts.size)
     _holds(deviation.shape == counts.shape, f"noise_deviation has shape {deviation.shape}")
     _holds((deviation >= 0.0).all(), "a deviation is below 0, or is no number")
     released = mechanism.release(counts, rng=np.random.default_rng(2), replicates=_REPLICATES)
@@ -123,7 +131,7 @@ def _check_description(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
     grid, description = Grid.uniform(0.0, 1.0, counts.size), mechanism.describe()
     own = registered(str(description.get("name"))) is type(mechanism)
     _holds(own, "its description has the name of another class, or of none: state a name")
-    deviation = np.asarray(mechanism.noise_deviation(counts.size), np.float64)
+    deviation = _deviation(mechanism, counts.size)
     ones = np.ones(counts.size, np.int64)
     try:
         CDF(grid, ones, 1, mechanism.privacy, description, deviation)

@@ -140,7 +140,7 @@ class Mechanism(ABC):
         >>> round(Hierarchy(epsilon=1.0).mean_squared_error(1024), 1)
         314.4
         """
-        return float(np.mean(self.noise_deviation(size) ** 2))
+        return float(np.mean(np.asarray(self.noise_deviation(size), np.float64) ** 2))
 
     def release(
         self,
@@ -366,6 +366,7 @@ def _filled(
     out: NDArray[np.float64],
     stream: Source,
 ) -> None:
+    out.fill(np.nan)  # what is not overwritten is no memory of records, and is found
     mechanism._fill(exact, out, stream)
     if total is not None:
         out[:, -1] = total

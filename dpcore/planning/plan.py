@@ -178,8 +178,12 @@ def _with_others(planned: Plan, also: Sequence[Mechanism], budget: Privacy) -> P
         check_mechanism("also", mechanism)
         if not mechanism.privacy <= budget:
             raise ParameterError("also", mechanism.privacy, f"must spend at most {budget}")
-        largest = float(np.max(mechanism.noise_deviation(planned.size)))
         name = str(mechanism.describe()["name"])
+        deviation = _check.array("also", mechanism.noise_deviation(planned.size), "iuf")
+        if deviation.shape != (planned.size,) or not (deviation >= 0.0).all():
+            what = "must have a noise_deviation of 0 or more for each count"
+            raise ParameterError("also", name, what)
+        largest = float(np.max(deviation))
         options.append(Option(name, mechanism, error_of(mechanism, planned.size), largest))
     options.sort(key=lambda option: rank(option.error))
     return replace(planned, options=(planned.options[0], *options))

@@ -80,6 +80,23 @@ def test_plans():
         dp.plan(GRID.size, epsilon=1.0, also=[OWN])  # it spends more
 
 
+@pytest.mark.parametrize("wrong", [[1.0], [np.nan] * 16, [-1.0] * 16, [[1.0] * 16], None, "a"])
+def test_plans_take_no_deviation_that_is_none(wrong):
+    own = type("Wrong", (EachCell,), {"noise_deviation": lambda self, size: wrong})(2.0)
+    with pytest.raises((dp.ParameterError, dp.DtypeError), match="also"):
+        dp.plan(16, epsilon=2.0, also=[own])
+
+
+def test_a_deviation_may_be_a_list():
+    listed = type("Listed", (EachCell,), {"noise_deviation": lambda self, size: [1.0] * size})
+    assert len(list(dp.plan(16, epsilon=2.0, also=[listed(2.0)]))) > 1
+
+
+def test_what_a_mechanism_does_not_fill_is_no_memory():
+    empty = type("Empty", (EachCell,), {"_fill": lambda self, counts, out, stream: None})
+    assert np.isnan(empty(2.0).release(np.array([40, 30, 20]))[:-1]).all()
+
+
 def test_budgets():
     with dp.Budget(epsilon=5.0) as budget:
         OWN.release(GRID.count(SCORES))
@@ -146,6 +163,8 @@ BROKEN = {
     "has shape": {"noise_deviation": lambda self, size: np.zeros(size + 1)},
     "not finite": {"_fill": lambda self, counts, out, stream: out.fill(np.nan)},
     "the same noise": {"_fill": lambda self, counts, out, stream: out.fill(1.0)},
+    "count is not finite": {"_fill": lambda self, counts, out, stream: None},
+    "is no array": {"noise_deviation": lambda self, size: "a"},
     "state a name": {},
     "does not take its description": {"describe": lambda self: {"name": self.name, "x": [1]}},
 }
