@@ -1,6 +1,7 @@
 """What the project weighs: ``python scripts/weigh.py [--tests]``.
 
-Prints the size of the code and of the documentation, and how long a start takes.
+Prints the size of the code and of the documentation, how far single ideas are spread over the
+library, and how long a start takes.
 
 --tests    also how long the tests take, with the environment made before
 
@@ -23,6 +24,7 @@ import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
+import _spread
 from _environment import ROOT, ensure, keep_machine_code, python
 
 _HAVE_BODIES = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -60,6 +62,8 @@ def main() -> None:
     by_hand = set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "measured").rglob("*.md"))
     words = sum(len(_WRITTEN.sub("", page.read_text("utf-8")).split()) for page in by_hand)
     _print("words in docs, written by hand", f"{words:,}", "65,000")
+    for what, number in _spread.lines():
+        _print(what, number)
     _print("seconds to import dpcore", f"{_seconds(_IMPORT):.3f}", "0.05")
     _print("seconds of a first cdf, with its imports", f"{_seconds(_FIRST_CDF):.2f}", "1.0")
     with tempfile.TemporaryDirectory() as empty:
@@ -106,7 +110,7 @@ def _seconds(code: str, runs: int = 5, **variables: str) -> float:
 
 
 def _print(what: str, number: str, limit: str = "") -> None:
-    print(f"{what:<52}{number:>9}" + (f"   (at most {limit})" if limit else ""), flush=True)
+    print(f"{what:<54}{number:>9}" + (f"   (at most {limit})" if limit else ""), flush=True)
 
 
 if __name__ == "__main__":
