@@ -1,20 +1,22 @@
-"""Errors of releases, by a simulation that takes a released curve for the truth.
+"""One engine of errors by simulation: it takes a released curve for the truth, and releases it.
 
 This is a parametric bootstrap. It costs no privacy, as it uses no records. It covers effects that
 closed forms do not: correlations between thresholds, isotonic regression, clipping. It does not
 cover what the mechanism has lost of the records already. So the caller has to know that noise is
-the only error.
+the only error, or to add the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _instead
+from .._threads import on_threads
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
@@ -24,20 +26,30 @@ from .cdf import CDF
 __all__ = [
     "REPLICATES",
     "Releases",
+    "Simulation",
+    "blocks",
     "check_released",
-    "processed",
     "root_mean_square_errors",
 ]
+
+Reals = NDArray[np.float64]
+Draw = Callable[["Simulation", int, np.random.Generator], Reals]
 
 REPLICATES: Final = 200  # with so many, a deviation has an error of 5 %, and a level one of 0.5 %
 
 _BLOCK: Final = 2**20  # counts that are simulated at once
+_OF_A_THREAD: Final = 32  # how many samples a thread releases one after the other
 _PROCESSINGS: Final = ((), ("isotonic()",))  # steps that simulated curves also get
 
 
 @runtime_checkable
 class Releases(Protocol):
-    """The methods that a simulation needs, of a mechanism or of a protocol of several parties."""
+    """What a simulation needs of a mechanism, or of several that release together."""
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether a release is the exact counts plus noise whose law does not depend on them."""
+        ...
 
     @property
     def loses_records(self) -> bool:
@@ -72,31 +84,150 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
     return mechanism
 
 
-def root_mean_square_errors(
-    curve: CDF,
-    mechanism: Releases,
-    read: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    *,
-    replicates: int = REPLICATES,
-    rng: np.random.Generator | None = None,
-) -> NDArray[np.float64]:
-    """Return the root mean square errors of numbers computed from releases of such a curve.
+@dataclass(frozen=True, eq=False, slots=True)
+class Simulation:
+    """Simulated releases of a curve. Each is processed as the curve was.
 
     Parameters
     ----------
     curve
-        A released curve, raw or made monotone by ``isotonic``. Rounded to whole records, and made
-        monotone, it is the truth of the simulation.
+        A released curve, raw or made monotone by ``isotonic``.
     mechanism
-        The mechanism that released it.
+        The mechanism that released it. None: it is not known, and no noise is simulated.
+
+    Attributes
+    ----------
+    truth
+        (N,) the counts of the curve, made monotone and rounded to whole records.
+    """
+
+    curve: CDF
+    mechanism: Releases | None
+    truth: Reals = field(init=False)
+
+    def __post_init__(self) -> None:
+        monotone = self.curve if self.curve.is_monotone else self.curve.isotonic()
+        object.__setattr__(self, "truth", np.rint(monotone.counts))
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether a release is the exact counts plus noise whose law does not depend on them."""
+        return self.mechanism is None or self.mechanism.is_additive
+
+    @property
+    def loses_records(self) -> bool:
+        """Whether a part of the error is not simulated, because the release has lost it."""
+        return self.mechanism is not None and self.mechanism.loses_records
+
+    def generator(self, rng: np.random.Generator | None = None) -> np.random.Generator:
+        """Return a generator of the caller, checked, or one that the released counts seed.
+
+        So one curve always has one result. The counts are public already, and the seed need not be
+        secret.
+        """
+        if rng is None:
+            rng = np.random.default_rng(self.truth.view(np.uint32))
+        source(rng)  # refuses other types
+        return rng
+
+    def of_records(self, replicates: int, rng: np.random.Generator) -> Reals:
+        """Return the counts of simulated releases of the truth, (replicates, N)."""
+        if self.mechanism is None:
+            return np.tile(self.truth, (replicates, 1))
+        cells = np.diff(self.truth, prepend=0.0).astype(np.int64)
+        with unwatched():  # no record contributes
+            released = self.mechanism.release(cells, rng=rng, replicates=replicates)
+        return self._processed(released.astype(np.float64))
+
+    def of_population(
+        self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
+    ) -> Reals:
+        """Return the counts of simulated releases, each of a new sample, (replicates, N).
+
+        Parameters
+        ----------
+        replicates
+            The number of samples.
+        rng
+            The generator for samples and noise.
+        shares
+            (N,) the share of the population in each cell. None: those of the truth.
+        """
+        cells = self.samples(replicates, rng, shares)
+        if self.mechanism is None:
+            return np.cumsum(cells, axis=1, dtype=np.float64)
+        with unwatched():
+            return self._processed(self._of_each(self.mechanism, cells, rng))
+
+    def samples(
+        self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
+    ) -> NDArray[np.int64]:
+        """Return how many of n records of a population are in each cell, (replicates, N)."""
+        if shares is None:
+            shares = np.diff(self.truth, prepend=0.0) / self.truth[-1]
+        return rng.multinomial(self.curve.n, shares, replicates)
+
+    def _of_each(
+        self, mechanism: Releases, cells: NDArray[np.int64], rng: np.random.Generator
+    ) -> Reals:
+        """Return one release of each row of counts, (R, N)."""
+        released: Reals = np.empty(cells.shape)
+        if mechanism.is_additive:
+            nothing = np.zeros(cells.shape[1], np.int64)
+            noise = mechanism.release(nothing, rng=rng, replicates=len(cells))
+            return np.add(np.cumsum(cells, axis=1), noise, out=released)
+
+        def release(block: tuple[int, np.random.Generator]) -> None:
+            start, own = block
+            for at in range(start, min(start + _OF_A_THREAD, len(cells))):
+                released[at] = mechanism.release(cells[at], rng=own)
+
+        starts = range(0, len(cells), _OF_A_THREAD)
+        on_threads(release, list(zip(starts, rng.spawn(len(starts)), strict=True)), None)
+        return released
+
+    def _processed(self, counts: Reals) -> Reals:
+        """Return the counts of releases, (rows, N), processed as the curve was, in place."""
+        if self.curve.privacy.neighbours == "add-or-remove-one":  # n is noisy, too
+            counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)
+        else:
+            counts[:, -1] = self.curve.n
+        if self.curve.processing:
+            for row in counts:
+                isotonic(row[np.newaxis, :-1], 0.0, row[-1])
+        return counts
+
+
+def blocks(replicates: int, size: int) -> list[slice]:
+    """Return which of R releases of N counts are simulated at once."""
+    rows = max(1, _BLOCK // size)
+    return [slice(start, min(start + rows, replicates)) for start in range(0, replicates, rows)]
+
+
+def root_mean_square_errors(
+    simulations: Sequence[Simulation],
+    read: Callable[..., Reals],
+    *,
+    replicates: int = REPLICATES,
+    rng: np.random.Generator | None = None,
+    draw: Draw = Simulation.of_records,
+) -> Reals:
+    """Return the root mean square errors of numbers that are computed from releases of curves.
+
+    Parameters
+    ----------
+    simulations
+        Those of one curve, or of several whose releases are independent.
     read
-        A function that computes the numbers from the counts of some curves, (rows, N), and returns
-        (rows, ...).
+        A function that computes the numbers from the counts of each curve, (rows, N) each, and
+        returns (rows, ...).
     replicates
-        R, the number of releases to simulate. They are processed as the curve was.
+        R, the number of releases of each curve to simulate.
     rng
-        A generator, or None for one that is seeded by the released counts, so that the same curve
-        has the same result. The counts are public already, so the seed need not be secret.
+        A generator, or None for one that the counts of the first curve seed.
+    draw
+        ``Simulation.of_records`` for the error by noise, ``Simulation.of_population`` for that by
+        noise and sampling.
 
     Returns
     -------
@@ -104,27 +235,12 @@ def root_mean_square_errors(
         Of the shape of the numbers: the root mean square of their differences from those of the
         truth, bias and spread in one.
     """
-    truth = np.rint((curve if curve.is_monotone else curve.isotonic()).counts)
-    if rng is None:
-        rng = np.random.default_rng(truth.view(np.uint32))
-    source(rng)  # refuses other types
-    true, cells = read(truth[np.newaxis]), np.diff(truth, prepend=0.0).astype(np.int64)
-    squares, rows = np.zeros(true.shape[1:]), max(1, _BLOCK // truth.size)
-    for start in range(0, replicates, rows):
-        some = min(rows, replicates - start)
-        with unwatched():
-            released = mechanism.release(cells, rng=rng, replicates=some).astype(np.float64)
-        squares += np.sum((read(processed(curve, released)) - true) ** 2, axis=0)
+    rng = simulations[0].generator(rng)
+    truths = [simulation.truth for simulation in simulations]
+    true = read(*(truth[np.newaxis] for truth in truths))
+    squares = np.zeros(true.shape[1:])
+    for some in blocks(replicates, max(truth.size for truth in truths)):
+        rows = some.stop - some.start
+        drawn = [draw(simulation, rows, rng) for simulation in simulations]
+        squares += np.sum((read(*drawn) - true) ** 2, axis=0)
     return np.asarray(np.sqrt(squares / replicates))
-
-
-def processed(curve: CDF, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the counts of simulated releases, (rows, N), processed as the curve was, in place."""
-    if curve.privacy.neighbours == "add-or-remove-one":  # n is noisy, too
-        counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)
-    else:
-        counts[:, -1] = curve.n
-    if curve.processing:
-        for row in counts:
-            isotonic(row[np.newaxis, :-1], 0.0, row[-1])
-    return counts

@@ -1,4 +1,7 @@
-"""Errors of a released curve by simulation, where closed forms are too large (after isotonic)."""
+"""Mechanisms that curves name, for simulations, and the errors that these show.
+
+Closed forms of errors are too large after isotonic regression.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..curves.cdf import CDF
 from ..curves.simulated_releases import (
     REPLICATES,
     Releases,
+    Simulation,
     check_released,
     root_mean_square_errors,
 )
@@ -18,7 +22,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import of_clients
 from .descriptions import from_curve
 
-__all__ = ["with_simulated_deviation"]
+__all__ = ["simulation_of", "simulation_of_noise", "with_simulated_deviation"]
 
 _MOST_REPLICATES = 2**20
 
@@ -76,17 +80,39 @@ def with_simulated_deviation(
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
-    what = "must be released by a mechanism whose only error is noise"
-    if not np.isfinite(curve.noise_deviation).all():
-        raise ParameterError("curve", curve.mechanism["name"], what)
-    if of_clients(curve.privacy.neighbours):
-        why = "must be about records: the curve does not say which clients lack some"
-        raise ParameterError("curve", "replace-client", why)
-    own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
-    if own.loses_records:  # its estimate includes errors that simulations do not show
-        raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
-        curve, own, lambda counts: counts, replicates=replicates, rng=rng
+        [simulation_of_noise("curve", curve, mechanism)],
+        lambda counts: counts,
+        replicates=replicates,
+        rng=rng,
     )
     # The raw counts have another deviation.
     return replace(curve, noise_deviation=deviation, raw=None)
+
+
+def simulation_of(argument: str, curve: CDF, mechanism: Releases | None = None) -> Simulation:
+    """Return the simulation of a curve, given as ``argument``, by its own mechanism.
+
+    None: ``from_curve`` makes it again.
+    """
+    if of_clients(curve.privacy.neighbours):
+        what = "must protect records: a curve does not tell which clients lack some"
+        raise ParameterError(argument, "replace-client", what)
+    if mechanism is None:
+        try:
+            mechanism = from_curve(curve)
+        except ParameterError as error:
+            name, what = curve.mechanism["name"], "must be a release by a mechanism"
+            raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
+    return Simulation(curve, check_released(argument, curve, mechanism))
+
+
+def simulation_of_noise(argument: str, curve: CDF, mechanism: Releases | None = None) -> Simulation:
+    """Return the simulation of a curve whose only error is noise, as ``simulation_of`` does."""
+    what = "must be released by a mechanism whose only error is noise, such as Hierarchy"
+    if not np.isfinite(curve.noise_deviation).all():
+        raise ParameterError(argument, curve.mechanism["name"], what)
+    simulation = simulation_of(argument, curve, mechanism)
+    if simulation.loses_records:  # its estimate includes errors that simulations do not show
+        raise ParameterError(argument, curve.mechanism["name"], what)
+    return simulation

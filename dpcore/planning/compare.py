@@ -15,13 +15,13 @@ from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
+from ..curves.simulated_releases import blocks
 from ..errors import DtypeError, ParameterError
 from .simulated_pairs import Released, largest_gaps, populations
 
 __all__ = ["Comparison", "compare"]
 
 _MOST_SIMULATIONS: Final = 2**20
-_BLOCK: Final = 2**20  # how many counts are simulated at once
 # Numbers with a smaller relative difference count as equal, because rounding may cause it.
 _TIE: Final = 1e-9
 
@@ -263,16 +263,14 @@ def _simulated(
     read: _Reading = _read,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Simulate R pairs of releases of samples of two populations; return what ``read`` does."""
-    rows = max(1, _BLOCK // pair[0].curve.grid.size)
-    blocks = []
-    for start in range(0, simulations, rows):
-        some = min(rows, simulations - start)
-        drawn = (
-            released.draws(shares, some, rng)
+    simulated = []
+    for some in blocks(simulations, pair[0].curve.grid.size):
+        drawn = [
+            released.simulation.of_population(some.stop - some.start, rng, shares)
             for released, shares in zip(pair, populations, strict=True)
-        )
-        blocks.append(read(pair, list(drawn), p))
-    first, second = zip(*blocks, strict=True)
+        ]
+        simulated.append(read(pair, drawn, p))
+    first, second = zip(*simulated, strict=True)
     return np.concatenate(first), np.concatenate(second)
 
 

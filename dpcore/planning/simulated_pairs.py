@@ -8,53 +8,39 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import on_threads
 from ..curves.cdf import CDF
 from ..curves.inversion import crossings, places
-from ..curves.simulated_releases import check_released, processed
-from ..errors import ParameterError
-from ..mechanisms import Mechanism, from_curve
-from ..privacy.guarantees import of_clients
-from ..privacy.spending import unwatched
+from ..curves.simulated_releases import Simulation
+from ..mechanisms.simulated_deviation import simulation_of
 
 __all__ = ["Released", "largest_gaps", "populations"]
 
-_BLOCK: Final = 32  # how many releases a thread makes one after the other
 # The variance of the indicator that a uniform value is below a threshold, averaged over thresholds
 _MEAN_VARIANCE: Final = 1 / 6
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A curve, and the mechanism that released it.
+    """A curve of records that can be released again.
 
     Parameters
     ----------
     curve
-        A raw or isotonic curve of records.
-    mechanism
-        The mechanism, made again from the description in the curve.
+        A raw or isotonic curve.
+    simulation
+        Its simulated releases.
     whole
         Whether the records are read as whole numbers.
     """
 
     curve: CDF
-    mechanism: Mechanism
+    simulation: Simulation
     whole: bool
 
     @classmethod
     def of(cls, argument: str, curve: CDF) -> Released:
-        """Return a curve, given as ``argument``, with its mechanism."""
-        if of_clients(curve.privacy.neighbours):
-            what = "must protect records: a curve does not tell which clients lack some"
-            raise ParameterError(argument, "replace-client", what)
-        try:
-            mechanism = from_curve(curve)
-        except ParameterError as error:
-            name, what = curve.mechanism["name"], "must be a release by a mechanism"
-            raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
-        check_released(argument, curve, mechanism)
-        return cls(curve, mechanism, curve._of_integers)
+        """Return a curve, given as ``argument``, with the mechanism that it names."""
+        return cls(curve, simulation_of(argument, curve), curve._of_integers)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -67,44 +53,6 @@ class Released:
         """The variance of F over the thresholds, by sampling and noise; infinite if unknown."""
         noise = np.mean(np.square(self.curve.noise_deviation / self.curve.n))
         return float(_MEAN_VARIANCE / self.curve.n + noise)
-
-    def draws(
-        self, shares: NDArray[np.float64], simulations: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Return (simulations, N) counts of simulated curves, of samples of a population.
-
-        Parameters
-        ----------
-        shares
-            (N,) the share of the population in each cell.
-        simulations
-            How many curves. Each is of a new sample of n records, has new noise, and is processed
-            as the curve was.
-        rng
-            The generator for samples and noise.
-        """
-        with unwatched():  # no record contributes
-            return self._drawn(shares, simulations, rng)
-
-    def _drawn(
-        self, shares: NDArray[np.float64], simulations: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        cells = rng.multinomial(self.curve.n, shares, simulations)
-        released: NDArray[np.float64] = np.empty(cells.shape)
-        if self.mechanism.is_additive:
-            nothing = np.zeros(shares.size, np.int64)
-            noise = self.mechanism.release(nothing, rng=rng, replicates=simulations)
-            np.add(np.cumsum(cells, axis=1), noise, out=released)
-            return processed(self.curve, released)
-
-        def release(block: tuple[int, np.random.Generator]) -> None:
-            start, own = block
-            for at in range(start, min(start + _BLOCK, simulations)):
-                released[at] = self.mechanism.release(cells[at], rng=own, workers=1)
-
-        starts = range(0, simulations, _BLOCK)
-        on_threads(release, list(zip(starts, rng.spawn(len(starts)), strict=True)), None)
-        return processed(self.curve, released)
 
     def quantiles(self, counts: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles of curves of these counts, (R, m), as ``CDF.quantile`` does."""
@@ -151,7 +99,7 @@ def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
     few values in truth, and releases of these lose more.
     """
     pooled = _pooled(first, second)
-    if first.mechanism.is_additive and second.mechanism.is_additive:
+    if first.simulation.is_additive and second.simulation.is_additive:
         return [pooled]
     one_value = np.zeros(pooled.size)
     one_value[np.searchsorted(np.cumsum(pooled), 0.5)] = 1.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +38,18 @@ def released_by(
     return None
 
 
-class _ClassByClass(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _ClassByClass:
     """Two mechanisms, each for one class, as one mechanism."""
 
     mechanisms: tuple[Mechanism, Mechanism]
     grid: Grid
     description: Mapping[str, str | int | float]
-    loses_records: bool = False
+    is_additive: ClassVar[bool] = False
+
+    @property
+    def loses_records(self) -> bool:
+        return any(mechanism.loses_records for mechanism in self.mechanisms)
 
     def release(
         self,

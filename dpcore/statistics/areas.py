@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import Releases, root_mean_square_errors
+from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
 from .binning import share
 
 __all__ = ["UNSEEN", "BucketedScores", "area_of"]
@@ -73,9 +73,10 @@ class BucketedScores:
                 [np.where(np.isnan(drawn_areas), farthest, drawn_areas), joint], axis=-1
             )
 
-        simulated = root_mean_square_errors(self.curves.joint, self.mechanism, read)
+        simulation = Simulation(self.curves.joint, self.mechanism)
+        simulated = root_mean_square_errors([simulation], read)
         of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
-        if not self.mechanism.loses_records:  # noise is then the only error
+        if not simulation.loses_records:  # noise is then the only error
             return of_areas
         unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
         joint = replace(self.curves.joint, noise_deviation=unseen)

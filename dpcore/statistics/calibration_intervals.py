@@ -7,20 +7,13 @@ intervals contain this range, with margins for the noise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import (
-    REPLICATES,
-    Releases,
-    check_released,
-    processed,
-)
-from ..privacy.spending import unwatched
+from ..curves.simulated_releases import REPLICATES, Releases, Simulation, blocks, check_released
 from .areas import UNSEEN
 from .binning import Bins, Cells, counted_bins, uniform_bins
 from .calibration import expected_calibration_error
@@ -31,8 +24,6 @@ __all__ = [
 ]
 
 Reals = NDArray[np.float64]
-
-_BLOCK: Final = 2**20  # how many counts are simulated at once
 
 
 def expected_calibration_error_interval(
@@ -219,29 +210,22 @@ def _reaches(
     ``sampling``, records are drawn from it; if the mechanism is known, it is released again. The
     changes of the counts by both are added up.
     """
-    joint = curves.joint
-    truth = np.rint((joint if joint.is_monotone else joint.isotonic()).counts)
-    rng = np.random.default_rng(truth.view(np.uint32))
-    cells = np.diff(truth, prepend=0.0).astype(np.int64)
+    joint, size = curves.joint, curves.joint.grid.size
+    simulation = Simulation(joint, mechanism)
+    truth, rng = simulation.truth, simulation.generator()
     own, moved = np.empty(REPLICATES), np.empty(REPLICATES)
-    squares, zero = np.zeros(cells.size), curves.classes(np.zeros(cells.size))
-    rows = max(1, _BLOCK // cells.size)
-    for start in range(0, REPLICATES, rows):
-        some = slice(start, min(start + rows, REPLICATES))
-        replicates, change = some.stop - start, np.zeros((1, cells.size))
-        if mechanism is not None:
-            with unwatched():  # no record contributes
-                released = mechanism.release(cells, rng=rng, replicates=replicates)
-            change = processed(joint, released.astype(np.float64)) - truth
-            squares += np.sum(change**2, axis=0)
+    squares, zero = np.zeros(size), curves.classes(np.zeros(size))
+    for some in blocks(REPLICATES, size):
+        rows = some.stop - some.start
+        change = simulation.of_records(rows, rng) - truth
+        squares += np.sum(change**2, axis=0)
         if sampling:
-            drawn = rng.multinomial(cells.sum(), cells / cells.sum(), replicates)
-            change = change + (np.cumsum(drawn, axis=-1) - truth)
+            change += np.cumsum(simulation.samples(rows, rng), axis=-1) - truth
         own[some] = gaps.most(*curves.classes(truth + change))
         classes = zip(curves.classes(change), zero, strict=True)
         moved[some] = gaps.least(*(counts - none for counts, none in classes))
     lost = 0.0
-    if mechanism is not None and mechanism.loses_records:
+    if simulation.loses_records:
         unseen = np.sqrt(np.maximum(joint.noise_deviation**2 - squares / REPLICATES, 0.0))
         unseen_curves = replace(curves, joint=replace(joint, noise_deviation=unseen))
         lost = UNSEEN * gaps.bound(*unseen_curves.deviations)

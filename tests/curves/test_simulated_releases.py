@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dpcore as dp
-from dpcore.curves.simulated_releases import root_mean_square_errors
+from dpcore.curves.simulated_releases import Simulation, root_mean_square_errors
 from dpcore.mechanisms import Hierarchy
 
 RNG = np.random.default_rng
@@ -24,7 +24,7 @@ def test_curves_of_any_size_are_simulated_in_blocks(monkeypatch):
         return counts[:, 255]
 
     monkeypatch.setattr(simulated_releases, "_BLOCK", 3 * 512)
-    found = root_mean_square_errors(curve, mechanism, read, replicates=10)
+    found = root_mean_square_errors([Simulation(curve, mechanism)], read, replicates=10)
     assert sizes == [1, 3, 3, 3, 1]  # first the truth
     assert found.shape == ()
     assert found > 0.0
@@ -43,7 +43,7 @@ def test_releases_are_processed_as_the_curve_was():
             curve = dp.cdf([0.2, 0.7] * 9, GRID, tree, isotonic=isotonic, rng=RNG(3))
             seen.clear()
             mechanism = dp.mechanisms.from_curve(curve)
-            root_mean_square_errors(curve, mechanism, read, replicates=4)
+            root_mean_square_errors([Simulation(curve, mechanism)], read, replicates=4)
             truth, releases = seen
             assert np.all(np.diff(truth) >= 0.0)
             assert np.array_equal(truth, np.rint(truth))

@@ -128,7 +128,10 @@ NOT_CHARGED = {
         "root_mean_square_errors",
         "with_simulated_deviation",
         "HosmerLemeshow.under_noise",
-        "Released.draws",
+        "Simulation.generator",
+        "Simulation.of_population",
+        "Simulation.of_records",
+        "Simulation.samples",
         "RightLabels.draw",
     },
     "what clients and servers do on their own machines (docs/guides/budget.md)": {
