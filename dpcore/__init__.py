@@ -48,6 +48,7 @@ if _TYPE_CHECKING:
         ParameterError,
     )
     from .planning.compare import Comparison, compare
+    from .planning.interval import interval
     from .planning.plan import Plan, plan
     from .planning.suggest import Suggestion, suggest
     from .privacy.budgets import Budget, BudgetError
@@ -112,6 +113,7 @@ __all__ = [
     "distances",
     "files",
     "hosmer_lemeshow",
+    "interval",
     "mechanisms",
     "models",
     "noise",
@@ -190,6 +192,7 @@ _HOMES = {
         "ParameterError",
     ),
     "planning.compare": ("Comparison", "compare"),
+    "planning.interval": ("interval",),
     "planning.plan": ("Plan", "plan"),
     "planning.suggest": ("Suggestion", "suggest"),
     "privacy.budgets": ("Budget", "BudgetError"),

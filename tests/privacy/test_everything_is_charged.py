@@ -132,6 +132,7 @@ NOT_CHARGED = {
         "Simulation.of_population",
         "Simulation.of_records",
         "Simulation.samples",
+        "interval",
         "RightLabels.draw",
     },
     "what clients and servers do on their own machines (docs/guides/budget.md)": {

@@ -137,6 +137,18 @@ for stored in (NOISY, GROUPED, TABLE, RESIDUALS, PROJECTION, NOISY_CURVES):
 for distance in ("kolmogorov_smirnov", "earth_mover", "energy"):
     call(getattr(dp.distances, distance), first=SCORES, second=CURVE)
 call(dp.compare, first=CURVE, second=NOISY, probabilities=[0.5], simulations=19)
+call(
+    lambda curves, level, of, mechanism, replicates, rng: dp.interval(
+        curves, dp.CDF.mean, level, of=of, mechanism=mechanism, replicates=replicates, rng=rng
+    ),
+    "interval",
+    curves=NOISY,
+    level=0.9,
+    of="population",
+    mechanism=DYADIC,
+    replicates=2,
+    rng=None,
+)
 call(dp.combine, curves=[NOISY, OTHER], weights=[1, 2])
 call(dp.average, curves=[NOISY, OTHER])
 call(dp.smooth, noisy_cumulative=[1.0, 3.0, 2.0], n=4, at=[0, 2], workers=1)
