@@ -14,8 +14,7 @@ from ..statistics.calibration import (
     expected_calibration_error,
     maximum_calibration_error,
 )
-from ..statistics.hosmer_lemeshow import HosmerLemeshow
-from ..statistics.hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from ..statistics.hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from ..statistics.roc import ROC
 from .labels import POSITIVE
 from .reports import about, drawn, figure_of, lines, shown
@@ -92,7 +91,7 @@ def calibration_picture(table: Reliability, score: str, form: str) -> bytes:
 
 def hosmer_lemeshow_summary(
     curves: ScoreCurves,
-    noisy: HosmerLemeshowUnderNoise[HosmerLemeshow],
+    noisy: HosmerLemeshowUnderNoise,
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about a release and its Hosmer-Lemeshow test."""

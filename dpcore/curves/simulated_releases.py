@@ -9,7 +9,7 @@ the only error, or to add the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -118,6 +118,14 @@ class Simulation:
     def loses_records(self) -> bool:
         """Whether a part of the error is not simulated, because the release has lost it."""
         return self.mechanism is not None and self.mechanism.loses_records
+
+    def lost(self, seen: Reals) -> CDF:
+        """Return the curve with the part of its deviations that simulated errors do not show.
+
+        The errors, (N,), are the root mean squares of those of simulated counts.
+        """
+        unseen = np.sqrt(np.maximum(self.curve.noise_deviation**2 - seen**2, 0.0))
+        return replace(self.curve, noise_deviation=unseen)
 
     def generator(self, rng: np.random.Generator | None = None) -> np.random.Generator:
         """Return a generator of the caller, checked, or one that the released counts seed.

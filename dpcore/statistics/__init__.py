@@ -19,8 +19,7 @@ from .calibration_intervals import (
     population_expected_calibration_error_interval,
 )
 from .calibrators import HistogramBinning, IsotonicCalibration
-from .hosmer_lemeshow import HosmerLemeshow
-from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from .hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from .residuals import residual_plot_distance
 from .roc import ROC
 from .score_histograms import ScoreHistogram

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.confidence import Interval
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
 from .binning import share
@@ -78,11 +79,8 @@ class BucketedScores:
         of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
         if not simulation.loses_records:  # noise is then the only error
             return of_areas
-        unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
-        joint = replace(self.curves.joint, noise_deviation=unseen)
-        losses = [
-            deviation[self.ends] for deviation in replace(self.curves, joint=joint).deviations
-        ]
+        lost = replace(self.curves, joint=simulation.lost(of_counts))
+        losses = [deviation[self.ends] for deviation in lost.deviations]
         unseen_areas = [UNSEEN * self._bound(tie, *losses) for tie in ties]
         return np.hypot(of_areas, unseen_areas)
 
@@ -100,6 +98,32 @@ class BucketedScores:
         variance = _variance(below / other, positives) / own
         variance += _variance(above / own, negatives) / other
         return math.hypot(math.sqrt(variance), 1.0 / (min(own, other) + 1.0))
+
+    def interval(
+        self, ties: tuple[Ties, Ties], width: float, *, sampling: bool = False
+    ) -> Interval[float]:
+        """Return the interval from the least to the greatest area, and some deviations beyond.
+
+        Parameters
+        ----------
+        ties
+            The weights of pairs in one bucket, in the least area and in the greatest.
+        width
+            How many deviations the interval reaches beyond them.
+        sampling
+            Whether it is for the population, and the records are random, too.
+
+        Returns
+        -------
+        Interval
+            It is within [0, 1], and it is [0, 1] if a whole class may be noise.
+        """
+        if self.may_be_noise(width):
+            return Interval(0.0, 1.0)
+        drawn = [self.sampling_deviation(tie) if sampling else 0.0 for tie in ties]
+        below, above = (width * np.hypot(self.deviations(*ties), drawn)).tolist()
+        low, high = self.area(ties[0]) - below, self.area(ties[1]) + above
+        return Interval(max(low, 0.0), min(high, 1.0))
 
     def may_be_noise(self, width: float) -> bool:
         """Return whether the size of a class is within ``width`` deviations of its noise."""

@@ -226,8 +226,7 @@ def _reaches(
         moved[some] = gaps.least(*(counts - none for counts, none in classes))
     lost = 0.0
     if simulation.loses_records:
-        unseen = np.sqrt(np.maximum(joint.noise_deviation**2 - squares / REPLICATES, 0.0))
-        unseen_curves = replace(curves, joint=replace(joint, noise_deviation=unseen))
-        lost = UNSEEN * gaps.bound(*unseen_curves.deviations)
+        unseen = replace(curves, joint=simulation.lost(np.sqrt(squares / REPLICATES)))
+        lost = UNSEEN * gaps.bound(*unseen.deviations)
     below = moved.mean() + width * (moved.std() + lost)
     return float(below), float(width * (own.std() + lost))

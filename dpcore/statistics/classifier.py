@@ -13,7 +13,6 @@ from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
 from ..errors import DtypeError
 from .binning import share
-from .rate_intervals import share_interval
 
 __all__ = [
     "Confusion",
@@ -303,7 +302,7 @@ def _precision_interval(
     part, whole = counts.true_positives, counts.true_positives + counts.false_positives
     with np.errstate(invalid="ignore"):  # infinity minus infinity means unknown
         slope = of_negatives - of_positives
-        ends = share_interval(part, whole, of_positives, slope, width, sampling)
+        ends = _share_interval(part, whole, of_positives, slope, width, sampling)
     return Interval(*map(float_or_array, ends))
 
 
@@ -316,7 +315,7 @@ def _recall_interval(
     counts = _counted(curves, at)
     part, whole = counts.true_positives, counts.true_positives + counts.false_negatives
     noise, slope = _noise_above(curves, 1, at), np.broadcast_to(-of_all, at.shape)
-    ends = share_interval(part, whole, noise, slope, width, sampling)
+    ends = _share_interval(part, whole, noise, slope, width, sampling)
     return Interval(*map(float_or_array, ends))
 
 
@@ -351,3 +350,52 @@ def _counted(curves: ScoreCurves, at: NDArray[np.intp]) -> Confusion:
 
 def _share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Any:
     return float_or_array(share(parts, wholes))
+
+
+def _share_interval(
+    part: NDArray[np.float64],
+    whole: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    width: float,
+    sampling: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of intervals of a share s = part / whole, of the shape of all arrays.
+
+    Parameters
+    ----------
+    part, whole
+        Released counts of records.
+    noise, slope
+        The standard deviation of the noise in part - s whole is at most noise + s slope. Infinite
+        if the noise is not known.
+    width
+        How many standard deviations the interval reaches.
+    sampling
+        Whether records are also a sample of a population: part is then binomial, with whole trials
+        and the probability s.
+
+    Notes
+    -----
+    This is Fieller's interval; with sampling and without noise, it is Wilson's. It consists of all
+    s in [0, 1] with
+
+        (part - s whole)^2 <= width^2 ((noise + s slope)^2 + s (1 - s) whole),
+
+    where the last term is for sampling only. It is [0, 1] if the whole may be noise
+    (docs/guides/roc.md).
+    """
+    known = np.isfinite(noise) & np.isfinite(slope) & (whole > 0.0)
+    part, whole, noise, slope = (
+        np.where(known, values, 0.0) for values in (part, whole, noise, slope)
+    )
+    drawn = width**2 * whole if sampling else np.zeros_like(whole)
+    square = whole**2 - (width * slope) ** 2 + drawn
+    half = part * whole + width**2 * noise * slope + drawn / 2  # half of the negated linear term
+    constant = part**2 - (width * noise) ** 2
+    bounded = known & (square > 0.0) & (whole + width * np.minimum(slope, 0.0) > 0.0)
+    root = np.sqrt(np.maximum(half**2 - square * constant, 0.0))
+    low, high = np.zeros_like(whole), np.ones_like(whole)
+    np.divide(half - root, square, out=low, where=bounded)
+    np.divide(half + root, square, out=high, where=bounded)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

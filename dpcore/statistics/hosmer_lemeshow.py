@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,14 +19,15 @@ from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
-from ._simulated_curves import SimulatedCurves
-from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from ..privacy.spending import unwatched
+from .binning import Cells
+from .right_labels import RightLabels
 from .risk_groups import are_few, check_groups, check_minimum, risk_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HosmerLemeshow"]
+__all__ = ["HosmerLemeshow", "HosmerLemeshowUnderNoise"]
 
 _ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
 _MOST_REPLICATES: Final = 2**20
@@ -183,8 +184,12 @@ class HosmerLemeshow:
         grouped = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
-            simulated = SimulatedCurves.of(curves, mechanism, fitted)
-            simulation = _Simulation(simulated, groups, minimum, fitted)
+            cells = Cells.of(curves)
+            each = np.diff(np.rint(cells.totals)).astype(np.int64)
+            lower, upper = (
+                RightLabels.of(each, ends, fitted) for ends in (cells.starts, cells.edges[1:])
+            )
+            simulation = _Simulation(curves, mechanism, (lower, upper), groups, minimum, fitted)
         return cls(*grouped, curves.n, curves.privacy, fitted, simulation)
 
     @property
@@ -257,7 +262,7 @@ class HosmerLemeshow:
 
     def under_noise(
         self, replicates: int = 999, rng: np.random.Generator | None = None
-    ) -> HosmerLemeshowUnderNoise[HosmerLemeshow]:
+    ) -> HosmerLemeshowUnderNoise:
         """Compare the test with simulated releases of a model that is right.
 
         This is post-processing. Only simulated labels are released; the records are not used, and
@@ -377,15 +382,111 @@ class HosmerLemeshow:
         return line("HosmerLemeshow", f"{summary}, {groups} groups{fitted}", summary)
 
 
+@sealed
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class HosmerLemeshowUnderNoise:
+    """A released Hosmer-Lemeshow test, with simulated ones for a model that is right.
+
+    Made by ``HosmerLemeshow.under_noise``.
+
+    Parameters
+    ----------
+    test
+        The released ``HosmerLemeshow`` test.
+    null
+        (R,) the statistics of the simulated releases.
+    null_degrees_of_freedom
+        (R,) their degrees of freedom, which differ because merging depends on the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores  # the model is right
+    >>> test = dp.hosmer_lemeshow(labels, scores, groups=4, epsilon=1.0, fitted=False, rng=rng)
+    >>> found = test.under_noise(replicates=19, rng=rng)
+    >>> round(test.statistic), round(found.statistic)  # the noise adds to it
+    (4, -2)
+    >>> round(found.pvalue, 2)
+    0.85
+    """
+
+    test: HosmerLemeshow
+    null: NDArray[np.float64]
+    null_degrees_of_freedom: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        size = self.null.size
+        return line(
+            "HosmerLemeshowUnderNoise", f"p-value {self.pvalue:.3g}, {size} simulated releases"
+        )
+
+    @property
+    def pvalue(self) -> float:
+        """The share of releases, including this one, whose statistic is at least as large.
+
+        It is at least 1 / (R + 1). Statistics are compared by their normal scores, because their
+        degrees of freedom may differ. NaN if the test has no degree of freedom.
+        """
+        normal_score = _normal_scores(self.test.statistic, self.test.degrees_of_freedom)
+        if math.isnan(normal_score):
+            return math.nan
+        is_below = _normal_scores(self.null, self.null_degrees_of_freedom) < normal_score
+        return (1.0 + float((~is_below).sum())) / (1.0 + self.null.size)
+
+    @property
+    def statistic(self) -> float:
+        """H minus the mean amount that noise adds to it for a right model; it may be negative."""
+        noise = float(self.null.mean()) - float(self.null_degrees_of_freedom.mean())
+        return self.test.statistic - noise
+
+
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The test of simulated curves, made in the same way as that of the released curves."""
+    """The test of simulated labels that fit their probabilities, made as that of the release.
 
-    curves: SimulatedCurves
+    Parameters
+    ----------
+    curves
+        The released curves.
+    mechanism
+        The mechanism that released them.
+    labels
+        Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
+        records as released ones. Their probabilities are the lower ends of the cells, or the upper
+        ends. A statistic takes the middles, and real probabilities are anywhere in the cells, so
+        these are the two cases in which a right model seems most wrong.
+    groups, minimum, fitted
+        As in ``HosmerLemeshow._of_checked``.
+    """
+
+    curves: ScoreCurves
+    mechanism: Releases
+    labels: tuple[RightLabels, RightLabels]
     groups: int
     minimum: float | None
     fitted: bool
 
     def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
-        options = None, self.minimum, self.fitted
-        return HosmerLemeshow._of_checked(self.curves.draw(rng), self.groups, *options)
+        labels, joint = self.labels[rng.integers(2)], self.curves.joint
+        positives = labels.draw(rng)
+        counts = np.concatenate([labels.records - positives, positives[::-1]])
+        if self.curves.has_empty:
+            counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
+        with unwatched():  # no record contributes
+            released = self.mechanism.release(counts, rng=rng)
+        raw = replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))
+        return HosmerLemeshow._of_checked(raw, self.groups, None, self.minimum, self.fitted)
+
+
+def _normal_scores(statistic: Any, degrees_of_freedom: Any) -> NDArray[np.float64]:
+    """Return the normal scores of chi-squared statistics.
+
+    The approximation is that of Wilson & Hilferty (1931). It also works far out, where
+    probabilities are too small for doubles. NaN if there is no degree of freedom.
+    """
+    degrees = np.where(np.asarray(degrees_of_freedom) < 1, np.nan, degrees_of_freedom)
+    variance = 2.0 / (9.0 * degrees)
+    return np.asarray((np.cbrt(statistic / degrees) - (1.0 - variance)) / np.sqrt(variance))

@@ -279,14 +279,9 @@ class ROC(EqualByValue):
         known = np.isfinite(of_negatives) & np.isfinite(of_positives)
         ends = np.flatnonzero(known)
         scores = BucketedScores(self.curves, ends, self.mechanism)
-        if scores.may_be_noise(width):
-            return Interval(0.0, 1.0)
         is_cell = np.diff(ends, prepend=-1) == 1
         ties = np.where(is_cell, 0.5, 0.0), np.where(is_cell, 0.5, 1.0)
-        drawn = [scores.sampling_deviation(tie) if sampling else 0.0 for tie in ties]
-        below, above = (width * np.hypot(scores.deviations(*ties), drawn)).tolist()
-        low, high = scores.area(ties[0]) - below, scores.area(ties[1]) + above
-        return Interval(max(low, 0.0), min(high, 1.0))
+        return scores.interval(ties, width, sampling=sampling)
 
     def band(self, level: float = 0.95) -> Band:
         """Return pointwise, conservative confidence intervals for the records' own rates.

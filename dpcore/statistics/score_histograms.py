@@ -288,15 +288,10 @@ class ScoreHistogram:
         """
         width, scores = deviations(level), self._scores
         bias, sampling = self._discretisation(kind, width)
-        if scores.may_be_noise(width):
-            return Interval(0.0, 1.0)
-        if kind == "worst-case":
-            below, above = width * scores.deviations(0.0, 1.0)
-            low, high = self._area(0.0) - below, self._area(1.0) + above
-        else:
-            reach = bias + math.hypot(sampling, width * self.auc_noise_deviation)
-            low, high = self.auc - reach, self.auc + reach
-        return Interval(max(float(low), 0.0), min(float(high), 1.0))
+        if kind == "worst-case" or scores.may_be_noise(width):
+            return scores.interval((0.0, 1.0), width)
+        reach = bias + math.hypot(sampling, width * self.auc_noise_deviation)
+        return Interval(max(self.auc - reach, 0.0), min(self.auc + reach, 1.0))
 
     def nearest(self, t: ArrayLike) -> Any:
         """Return the edge of a bucket that stands for a threshold of a classifier.

@@ -16,8 +16,7 @@ from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.statistics.binning import Cells
-from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
-from dpcore.statistics.hosmer_lemeshow_noise import _normal_scores
+from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow, _normal_scores
 from dpcore.statistics.right_labels import RightLabels
 from dpcore.trust import DistributedNoise
 from tests.mechanisms.refusals import refusals
