@@ -167,6 +167,23 @@ class Simulation:
         with unwatched():
             return self._processed(self._of_each(self.mechanism, cells, rng))
 
+    def of_losses(self, replicates: int, rng: np.random.Generator) -> Reals:
+        """Return counts of the truth that are off by what a release has lost, (replicates, N).
+
+        The loss at a threshold is what ``lost`` says, with a random sign. Signs are independent
+        between runs of thresholds that end where the deviation is smallest, as at ends of buckets.
+        """
+        if not self.loses_records:
+            return np.tile(self.truth, (replicates, 1))
+        deviation, middle = self.curve.noise_deviation, slice(1, -1)
+        seen = root_mean_square_errors([self], lambda counts: counts)
+        is_end = np.zeros(deviation.size, bool)
+        falls, rises = deviation[middle] < deviation[:-2], deviation[middle] <= deviation[2:]
+        is_end[middle] = falls & rises
+        runs = np.cumsum(is_end)
+        signs = rng.choice([-1.0, 1.0], (replicates, runs[-1] + 1))
+        return self._processed(self.truth + signs[:, runs] * self.lost(seen).noise_deviation)
+
     def samples(
         self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
     ) -> NDArray[np.int64]:

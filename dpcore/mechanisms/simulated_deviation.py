@@ -22,7 +22,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import of_clients
 from .descriptions import from_curve
 
-__all__ = ["simulation_of", "simulation_of_noise", "with_simulated_deviation"]
+__all__ = ["simulation_of", "with_simulated_deviation"]
 
 _MOST_REPLICATES = 2**20
 
@@ -80,11 +80,13 @@ def with_simulated_deviation(
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
+    simulation = simulation_of("curve", curve, mechanism)
+    # An estimate of a mechanism includes errors that simulations do not show.
+    if simulation.loses_records or not np.isfinite(curve.noise_deviation).all():
+        what = "must be released by a mechanism whose only error is noise"
+        raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
-        [simulation_of_noise("curve", curve, mechanism)],
-        lambda counts: counts,
-        replicates=replicates,
-        rng=rng,
+        [simulation], lambda counts: counts, replicates=replicates, rng=rng
     )
     # The raw counts have another deviation.
     return replace(curve, noise_deviation=deviation, raw=None)
@@ -105,14 +107,3 @@ def simulation_of(argument: str, curve: CDF, mechanism: Releases | None = None) 
             name, what = curve.mechanism["name"], "must be a release by a mechanism"
             raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
     return Simulation(curve, check_released(argument, curve, mechanism))
-
-
-def simulation_of_noise(argument: str, curve: CDF, mechanism: Releases | None = None) -> Simulation:
-    """Return the simulation of a curve whose only error is noise, as ``simulation_of`` does."""
-    what = "must be released by a mechanism whose only error is noise, such as Hierarchy"
-    if not np.isfinite(curve.noise_deviation).all():
-        raise ParameterError(argument, curve.mechanism["name"], what)
-    simulation = simulation_of(argument, curve, mechanism)
-    if simulation.loses_records:  # its estimate includes errors that simulations do not show
-        raise ParameterError(argument, curve.mechanism["name"], what)
-    return simulation

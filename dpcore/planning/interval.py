@@ -23,7 +23,7 @@ from ..curves.simulated_releases import (
 )
 from ..curves.table import Table
 from ..errors import DtypeError, ParameterError
-from ..mechanisms.simulated_deviation import simulation_of_noise
+from ..mechanisms.simulated_deviation import simulation_of
 
 __all__ = ["Curves", "interval"]
 
@@ -50,11 +50,11 @@ def interval(
     Parameters
     ----------
     curves
-        A ``CDF``, ``ScoreCurves`` or a ``Table``, raw or isotonic, from a mechanism whose only
-        error is noise; or several of them, of disjoint records.
+        A ``CDF``, ``ScoreCurves`` or a ``Table``, raw or isotonic, whose ``noise_deviation`` is
+        known; or several of them, of disjoint records.
     statistic
         A function of such curves, given in the same order. It returns a real number, or an array of
-        them of a fixed shape, and draws no random numbers. It is called ``replicates`` + 2 times.
+        them of a fixed shape, and draws no random numbers.
     level
         The confidence level of each interval alone, between 0 and 1.
     of
@@ -91,10 +91,11 @@ def interval(
 
     The statistic is the one over the cells of the grid. Nothing is added for places within cells.
     If noise moves a statistic far in one direction, as it does a largest cell or an entropy, the
-    interval covers too seldom (docs/guides/extending.md). DAWA, the default for small budgets, is
-    refused, because it loses more than noise: name another mechanism with the release.
+    interval covers too seldom (docs/guides/extending.md). What DAWA may have lost besides the noise
+    is simulated, too: losses with random signs, whose error is added in squares. Beside values that
+    many records share, its intervals cover too seldom.
 
-    The cost is that of R releases and R + 2 statistics.
+    The cost is that of R releases and R + 2 statistics; for DAWA, twice as much.
 
     Examples
     --------
@@ -123,9 +124,11 @@ def interval(
     )
     if len(own) != len(rows):
         raise ParameterError("mechanism", len(own), f"must be one, or one for each of {len(rows)}")
-    simulations = [
-        simulation_of_noise("curves", row, named) for row, named in zip(rows, own, strict=True)
-    ]
+    for row in rows:
+        if not np.isfinite(row.noise_deviation).all():
+            what = "must be released by a mechanism whose error is known, such as Hierarchy"
+            raise ParameterError("curves", row.mechanism["name"], what)
+    simulations = [simulation_of("curves", *pair) for pair in zip(rows, own, strict=True)]
     value = _value(statistic, several)
 
     def read(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -135,10 +138,15 @@ def interval(
             values.append(_value(statistic, list(again), value.shape))
         return np.stack(values)
 
+    draws = [_DRAWS[of]]
+    if any(simulation.loses_records for simulation in simulations):
+        draws.append(Simulation.of_losses)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
-        reach = width * root_mean_square_errors(
-            simulations, read, replicates=replicates, rng=rng, draw=_DRAWS[of]
-        )
+        errors = [
+            root_mean_square_errors(simulations, read, replicates=replicates, rng=rng, draw=draw)
+            for draw in draws
+        ]
+        reach = width * np.sqrt(np.sum(np.square(errors), axis=0))
         known = np.isfinite(value) & np.isfinite(reach)
         low, high = np.where(known, value - reach, -np.inf), np.where(known, value + reach, np.inf)
     return Interval(float_or_array(low), float_or_array(high))

@@ -140,7 +140,25 @@ def test_what_is_not_defined_in_a_release_has_no_bounds():
     assert np.array_equal(dp.interval(CURVE, odd).high, [CURVE.n, np.inf, np.inf])
 
 
-DAWA = dp.cdf(INCOMES, GRID, dp.mechanisms.Dawa(0.1), rng=RNG(1))
+@pytest.mark.parametrize("of", ["records", "population"])
+def test_what_dawa_loses_counts(of):
+    curve = dp.cdf(INCOMES, GRID, dp.mechanisms.Dawa(0.05), rng=RNG(11))
+    low, high = dp.interval(curve, gini, 0.999, of=of, replicates=60)
+    assert low < gini(EXACT) < high
+    known = dp.cdf(INCOMES, GRID, dp.mechanisms.Dawa(50.0), rng=RNG(11))
+    narrow = dp.interval(known, gini, 0.999, of=of, replicates=60)
+    assert narrow.high - narrow.low < high - low
+
+
+def test_a_loss_is_added_in_squares(monkeypatch):
+    curve = dp.cdf(INCOMES, GRID, dp.mechanisms.Dawa(0.05), rng=RNG(11))
+    with_losses = dp.interval(curve, gini, replicates=60)
+    monkeypatch.setattr(dp.mechanisms.Dawa, "loses_records", False)
+    noise = dp.interval(curve, gini, replicates=60)
+    assert noise.high - noise.low < with_losses.high - with_losses.low
+
+
+UNKNOWN = dp.cdf(INCOMES, GRID, dp.mechanisms.AdaptiveQuantiles(1.0), rng=RNG(1))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +167,7 @@ DAWA = dp.cdf(INCOMES, GRID, dp.mechanisms.Dawa(0.1), rng=RNG(1))
         "curves must be a CDF": {"curves": ROC},
         "curves must be one": {"curves": []},
         "all different": {"curves": [CURVE, CURVE]},
-        "whose only error is noise, such as": {"curves": DAWA},
+        "whose error is known, such as": {"curves": UNKNOWN},
         "must be raw, or isotonic": {"curves": replace(CURVE, processing=("smooth(norm=2)",))},
         "statistic must be a function": {"statistic": 1},
         "statistic must return real": {"statistic": lambda curve: "a"},
@@ -169,8 +187,11 @@ def test_what_is_refused(told, arguments):
 
 @pytest.mark.full
 @pytest.mark.parametrize("of", ["records", "population"])
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_intervals_cover(of, epsilon):
+@pytest.mark.parametrize(
+    "mechanism",
+    [dp.mechanisms.Hierarchy(0.5), dp.mechanisms.Hierarchy(3.0), dp.mechanisms.Dawa(0.3)],
+)
+def test_intervals_cover(of, mechanism):
     rng, trials = RNG(10), 150
     many = dp.cdf(rng.gamma(4.0, 12.0, 2**21), GRID, dp.mechanisms.NoNoise())
     covered = np.zeros(2)
@@ -180,7 +201,7 @@ def test_intervals_cover(of, epsilon):
 
     for _ in range(trials):
         incomes = rng.gamma(4.0, 12.0, 3_000)
-        curve = dp.cdf(incomes, GRID, dp.mechanisms.Hierarchy(epsilon), rng=rng)
+        curve = dp.cdf(incomes, GRID, mechanism, rng=rng)
         own = dp.cdf(incomes, GRID, dp.mechanisms.NoNoise())
         true = both(own if of == "records" else many)
         low, high = dp.interval(curve, both, of=of)
