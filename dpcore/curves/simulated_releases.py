@@ -9,7 +9,8 @@ the only error, or to add the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -84,7 +85,7 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
     return mechanism
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)  # no slots, because the truth is cached
 class Simulation:
     """Simulated releases of a curve. Each is processed as the curve was.
 
@@ -94,20 +95,22 @@ class Simulation:
         A released curve, raw or made monotone by ``isotonic``.
     mechanism
         The mechanism that released it. None: it is not known, and no noise is simulated.
-
-    Attributes
-    ----------
-    truth
-        (N,) the counts of the curve, made monotone and rounded to whole records.
     """
 
     curve: CDF
     mechanism: Releases | None
-    truth: Reals = field(init=False)
 
-    def __post_init__(self) -> None:
-        monotone = self.curve if self.curve.is_monotone else self.curve.isotonic()
-        object.__setattr__(self, "truth", np.rint(monotone.counts))
+    @cached_property
+    def truth(self) -> Reals:
+        """(N,) the counts of the curve, made monotone and rounded to whole records."""
+        return np.rint((self.curve if self.curve.is_monotone else self.curve.isotonic()).counts)
+
+    @cached_property
+    def losses(self) -> Reals:
+        """(N,) the deviations of what the release has lost of the records, or may have lost."""
+        if not self.loses_records:
+            return np.zeros(self.truth.size)
+        return self.lost(root_mean_square_errors([self], lambda counts: counts)).noise_deviation
 
     @property
     def is_additive(self) -> bool:
@@ -170,19 +173,16 @@ class Simulation:
     def of_losses(self, replicates: int, rng: np.random.Generator) -> Reals:
         """Return counts of the truth that are off by what a release has lost, (replicates, N).
 
-        The loss at a threshold is what ``lost`` says, with a random sign. Signs are independent
-        between runs of thresholds that end where the deviation is smallest, as at ends of buckets.
+        A loss has a random sign. Signs are independent between runs of thresholds that end where
+        the deviation is smallest, as at the ends of buckets.
         """
-        if not self.loses_records:
-            return np.tile(self.truth, (replicates, 1))
         deviation, middle = self.curve.noise_deviation, slice(1, -1)
-        seen = root_mean_square_errors([self], lambda counts: counts)
         is_end = np.zeros(deviation.size, bool)
         falls, rises = deviation[middle] < deviation[:-2], deviation[middle] <= deviation[2:]
         is_end[middle] = falls & rises
         runs = np.cumsum(is_end)
         signs = rng.choice([-1.0, 1.0], (replicates, runs[-1] + 1))
-        return self._processed(self.truth + signs[:, runs] * self.lost(seen).noise_deviation)
+        return self._processed(self.truth + signs[:, runs] * self.losses)
 
     def samples(
         self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
