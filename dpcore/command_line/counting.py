@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..records import column
 from ..records.files import Column, column_batches, record_batches
-from ..records.integers import stated
 from .arguments import UsageError
 from .labels import scored_labels
 from .running import input_of, missing_values, progress_bar
@@ -37,8 +37,9 @@ def counts_of(
                 on_progress=advance,
                 unit=grid.unit,
             ):
-                counts += grid.count(batch, nan_policy=options.nan_policy)
-                integers = stated(integers, batch, by_grid=grid.of_integers)
+                values = column.Column.of(batch)
+                counts += grid.count(values, nan_policy=options.nan_policy)
+                integers = values.stated(integers, by_grid=grid.of_integers)
     except dpcore.MissingValueError:
         raise missing_values(f"--column {options.column!r}") from None
     if not counts.any():

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import dpcore
 
-from ..records.columns import Chunk, whole
+from ..records import column
+from ..records.column import Chunk
 from ..records.files import Column, record_batches
-from ..records.integers import stated
 from ..summaries.table_grid import complete_pairs
 from .arguments import UsageError
 from .running import input_of, missing_values, progress_bar
@@ -44,14 +44,17 @@ def residual_columns(
             delimiter=options.delimiter,
             on_progress=advance,
         ):
-            first, second = (whole(column, "a column") for column in batch.columns)
-            of_first, of_second = (stated(None, column, by_grid=False) for column in batch.columns)
+            both = [column.Column.of(values, "a column") for values in batch.columns]
+            first, second = (values.joined() for values in both)
+            of_first, of_second = (values.stated(None, by_grid=False) for values in both)
             if options.actual is not None:
                 second, of_second = _less(second, first), of_second and of_first
             integers = of_first, of_second
             try:
                 pair = complete_pairs(
-                    first, second, (str(predicted), str(other)), options.nan_policy
+                    column.Column.of(first, str(predicted)),
+                    column.Column.of(second, str(other)),
+                    options.nan_policy,
                 )
             except dpcore.MissingValueError as error:
                 raise missing_values(error.argument) from None

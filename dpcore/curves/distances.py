@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
-from ..records import columns
+from ..records.column import Chunk, Column
 from ..records.times import REQUIREMENTS, Unit
 from .cdf import CDF
 
@@ -195,8 +195,8 @@ def _steps(curve: Any, argument: str, unit: Unit | None) -> _Steps:
     if isinstance(curve, CDF):
         rises, counts = curve._rises()
         return _Steps(rises, np.concatenate([[0.0], counts / curve.n]))
-    parts: list[columns.Chunk] = []
-    for chunk in columns.chunks(curve, argument, unit, REQUIREMENTS[unit]):
+    parts: list[Chunk] = []
+    for chunk in Column.of(curve, argument).chunks(unit, REQUIREMENTS[unit]):
         if chunk is None or np.isnan(chunk).any():
             raise ParameterError(argument, "a missing value", "must not hold NaN or nulls")
         parts.append(chunk)

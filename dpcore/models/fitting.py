@@ -16,7 +16,7 @@ from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..records import object_kinds
-from ..records.partitions import refuse_collection
+from ..records.column import Column
 from .lattice import SHARE
 
 __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
@@ -41,7 +41,7 @@ def checked_budget(
 
 def checked_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to fit, (n, d), with infinities, or raise."""
-    refuse_collection(X, "X")
+    Column.of(X, "X").check_in_memory()
     if np.ma.is_masked(X):
         raise MissingValueError("X")
     given = _quietly(validation.validate_data, estimator, X, dtype=None, ensure_all_finite=False)
@@ -54,7 +54,7 @@ def checked_features(estimator: Any, X: Any) -> Floats:
 def raw_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to predict for, (n, d), finite, or raise."""
     validation.check_is_fitted(estimator)
-    refuse_collection(X, "X")
+    Column.of(X, "X").check_in_memory()
     features: Floats = _quietly(
         validation.validate_data, estimator, X, dtype=np.float64, reset=False
     )
@@ -63,7 +63,7 @@ def raw_features(estimator: Any, X: Any) -> Floats:
 
 def target(y: Any) -> NDArray[Any]:
     """Return y as an array (n,), or raise."""
-    refuse_collection(y, "y")
+    Column.of(y, "y").check_in_memory()
     if np.ma.is_masked(y):
         raise MissingValueError("y")
     column: NDArray[Any] = _quietly(validation.column_or_1d, y, warn=True)

@@ -13,7 +13,7 @@ from sklearn.utils import validation
 from .. import _check
 from .._documentation import documented
 from ..privacy.spending import spending
-from ..records.pairs import check_index
+from ..records.column import Column
 from .fitting import Floats, checked_budget, checked_features, numbers, raw_features, target
 from .losses import Squares
 from .moments import by_moments, checked_law
@@ -153,7 +153,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
             checked_law(features.shape[1], has_constant, budget)
         of_features = Bounds.checked("x_bounds", self.x_bounds, features.shape[1], has_constant)
         of_responses = Bounds.checked("y_bounds", self.y_bounds, 1, has_constant)
-        check_index(X, y, "X", "y")
+        Column.of(X, "X").check_index(Column.of(y, "y"))
         responses = of_responses.scaled(numbers("y", target(y))[:, None])[0]
         validation.check_consistent_length(features, responses)
         scaled = of_features.scaled(features)

@@ -17,8 +17,8 @@ from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..privacy.spending import spending
+from ..records.column import Column
 from ..records.labels import Label, positives
-from ..records.pairs import check_index
 from .fitting import Floats, checked_budget, checked_features, raw_features, target
 from .losses import Logistic
 from .perturbation import by_objective, by_output
@@ -160,7 +160,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         features = checked_features(self, X)
         has_constant = bool(self.fit_intercept)
         bounds = Bounds.checked("x_bounds", self.x_bounds, features.shape[1], has_constant)
-        check_index(X, y, "X", "y")
+        Column.of(X, "X").check_index(Column.of(y, "y"))
         signs = np.where(_is_positive(y, positive), 1.0, -1.0)
         validation.check_consistent_length(features, signs)
         records = unit_records(bounds.scaled(features), has_constant)
@@ -286,7 +286,7 @@ def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
     """Return which labels are positive, or raise because of types or missing labels."""
     given = target(y)
     try:
-        is_positive, missing = positives(given, positive)
+        is_positive, missing = positives(Column.of(given, "y"), positive)
     except ParameterError as error:
         what = error.requirement
         problem: DtypeError | ParameterError = ParameterError("classes", positive, what)

@@ -20,7 +20,7 @@ from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
-from ..records import columns
+from ..records.column import Column
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .median_finders import FINDERS, Method, Records
@@ -273,7 +273,7 @@ def smooth_sensitivity(values: Any, lower: float, upper: float, *, beta: float) 
     if not math.isfinite(high - low):
         raise ParameterError("upper", upper, f"is too far from lower, {lower!r}, for doubles")
     beta = _check.positive("beta", beta)
-    array = columns.whole(values, "values")
+    array = Column.of(values).joined()
     if np.isnan(array).any():
         raise MissingValueError("values")
     ordered = np.sort(np.clip(array.astype(np.float64), low, high))

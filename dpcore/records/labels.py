@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError, shown
-from . import columns, object_kinds
-from .containers import declared, parts
+from . import object_kinds
+from .column import Column
+from .doubles import checked_kind
 
-__all__ = ["Label", "places", "plain", "positives", "stated_categories"]
+__all__ = ["Label", "places", "plain", "positives"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
@@ -34,7 +35,7 @@ _REQUIREMENT: Final = "must hold numbers or strings"
 
 
 def positives(
-    y_true: Any, pos_label: Label | None
+    y_true: Column, pos_label: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
     """Return which labels equal ``pos_label``, and which are missing, (n,) each.
 
@@ -60,12 +61,12 @@ def positives(
         on the labels. Objects that are floats may stand for missing labels of any kind.
     """
     wanted = None if pos_label is None else plain("pos_label", pos_label)
-    place, is_missing = places(y_true, [wanted], "y_true", "pos_label")
+    place, is_missing = places(y_true, [wanted], "pos_label")
     return place == 0, is_missing
 
 
 def places(
-    labels: Any, wanted: Sequence[Label | None], argument: str, wanted_argument: str
+    labels: Column, wanted: Sequence[Label | None], wanted_argument: str
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_] | None]:
     r"""Return which of several public labels each label of a column equals.
 
@@ -75,8 +76,8 @@ def places(
         As ``y_true`` in ``positives``.
     wanted
         (G,) public labels from ``plain``, all different. None stands for 1, or True.
-    argument, wanted_argument
-        The names of both in errors.
+    wanted_argument
+        Their name in errors.
 
     Returns
     -------
@@ -93,23 +94,22 @@ def places(
 
     Examples
     --------
-    >>> place, is_missing = places(["a", "b", None, "a\0"], ["b", "a"], "by", "groups")
+    >>> labels = Column.of(["a", "b", None, "a\0"], "by")
+    >>> place, is_missing = places(labels, ["b", "a"], "groups")
     >>> place.tolist(), is_missing.tolist()
     ([1, 0, 2, 2], [False, False, True, False])
     """
-    compare = _Comparison(wanted, argument, wanted_argument)
-    if (kind := declared(labels)) is not None:
+    compare = _Comparison(wanted, labels.argument, wanted_argument)
+    if (kind := labels.text_type) is not None:
         compare.check_kind("string" if kind is str else "bytes")
-    if (categories := stated_categories(labels)) is not None:
+    if (categories := labels.categories) is not None:
         compare.check_among(categories)
-    has_type = hasattr(labels, "dtype") or hasattr(labels, "type")
     placed: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
-    for part in parts(labels, argument):
-        if has_type:
+    for part in labels.parts():
+        if labels.has_type:
             compare.check_can_hold(part.present.dtype)
-        present = part.present if has_type else _untyped(labels, part.present)
-        place, is_missing = compare.part(present)
+        place, is_missing = compare.part(labels.as_labels(part))
         if part.absent is not None:
             is_present, is_missing_here = ~part.absent, part.absent.copy()
             is_missing_here[is_present] = is_missing
@@ -185,7 +185,7 @@ class _Comparison:
 
     def part(self, labels: NDArray[Any]) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
         """Return the places of some labels among the wanted ones, and which are missing."""
-        columns.checked_kind(labels, "biufOUTS", self._argument, _REQUIREMENT)
+        checked_kind(labels, "biufOUTS", self._argument, _REQUIREMENT)
         if labels.ndim != 1:
             raise ParameterError(self._argument, labels.shape, "must be one-dimensional")
         if labels.dtype.kind == "T":  # these strings may have a value of their own for missing ones
@@ -228,29 +228,6 @@ class _Comparison:
             for label, absent in zip(labels, is_missing, strict=True)
         )
         return np.fromiter(placed, np.int32, labels.size), is_missing
-
-
-def stated_categories(labels: Any) -> list[str] | None:
-    """Return the categories that a column's type states, in their order: those of a polars Enum.
-
-    Those of other columns, such as pandas', may have been made from the data.
-    """
-    dtype: Any = getattr(labels, "dtype", None)
-    library = str(type(labels).__module__).partition(".")[0]
-    if library == "polars" and type(dtype).__name__ == "Enum":
-        return list(dtype.categories)
-    return None
-
-
-def _untyped(labels: Any, array: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of a sequence, as objects if their array is one of floats.
-
-    All of them may be missing labels of text, and a single record with a text would change the
-    array's dtype.
-    """
-    if array.dtype.kind != "f" or array.ndim != 1 or hasattr(type(labels), "__array__"):
-        return array
-    return np.fromiter(labels, object, array.size)
 
 
 def _can_hold(dtype: np.dtype[Any], label: float) -> bool:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DpcoreError, DtypeError, ParameterError
+from ..errors import ParameterError
 from . import object_kinds
-from .containers import Part, parts
 
 __all__ = [
     "DAY",
@@ -31,12 +30,11 @@ __all__ = [
     "is_of_numpy",
     "is_time",
     "literal",
-    "positions",
+    "parsed",
     "scalar",
     "shown",
     "text",
-    "unit_of",
-    "unit_of_part",
+    "unit_of_array",
 ]
 
 Unit = Literal["time", "instant", "duration"]
@@ -81,25 +79,22 @@ def checked_unit(value: object) -> Unit | None:
     return value  # type: ignore[return-value]  # it is one of them
 
 
-def unit_of(values: Any) -> Unit | None:
-    """Return the unit of thresholds; None if they are numbers, or not a column."""
-    try:
-        units = {unit_of_part(part) for part in parts(_of_strings(values), "values")}
-    except DpcoreError:
-        return None
-    unit = units.pop() if len(units) == 1 else None
-    return unit if unit in get_args(Unit) else None  # type: ignore[return-value]
+def unit_of_array(array: NDArray[Any], in_utc: bool) -> str | None:
+    """Return the unit of some values, None for numbers, "missing", or a description for errors.
 
-
-def unit_of_part(part: Part) -> str | None:
-    """Return the unit of some values, None for numbers, "missing", or a description for errors."""
-    array = part.present
+    Parameters
+    ----------
+    array
+        The values.
+    in_utc
+        Whether NumPy's times are those of a column with a time zone.
+    """
     if array.dtype.kind == "m":
         return "duration" if _is_known(array.dtype) else f"dtype {array.dtype}"
     if array.dtype.kind == "M":
         if not _is_known(array.dtype):
             return f"dtype {array.dtype}"
-        return "instant" if part.in_utc else "time"
+        return "instant" if in_utc else "time"
     if array.dtype.kind != "O" or array.ndim != 1:
         return None
     kinds = {_unit_of_object(value) for value in object_kinds.unwrapped(array)} - {"missing"}
@@ -174,7 +169,7 @@ def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, U
     """
     if type(value) in (int, float):  # most values are numbers
         return None
-    unwrapped: Any = _parsed(value) if isinstance(value, str) else value
+    unwrapped: Any = parsed(value) if isinstance(value, str) else value
     unwrapped = unwrapped.as_py() if hasattr(unwrapped, "as_py") else unwrapped
     if isinstance(unwrapped, np.ndarray) and unwrapped.ndim == 0:
         unwrapped = unwrapped[()]
@@ -191,45 +186,6 @@ def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, U
     if exactly:
         check_thresholds(argument, np.array([position]), value)
     return position, unit  # type: ignore[return-value]  # it is one of them
-
-
-def positions(
-    argument: str, values: Any, *, exactly: bool = False
-) -> tuple[NDArray[np.float64], str | None]:
-    """Return the microseconds of a column of times, and its unit, for thresholds and points.
-
-    Parameters
-    ----------
-    argument, exactly
-        As in ``scalar``.
-    values
-        A column, a list of ISO strings, or an array of any shape of NumPy's types of times.
-
-    Raises
-    ------
-    DtypeError, ParameterError
-        The values are not such a column; or as in ``scalar``.
-    """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DtypeError(argument, "a masked array", "must not be masked")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        pieces = [Part(np.asarray(values), None)]
-    else:
-        pieces = list(parts(_of_strings(values), argument))
-    units = {unit_of_part(part) for part in pieces}
-    if len(units) != 1 or not units <= set(get_args(Unit)):
-        are_text = any(part.present.dtype.kind == "U" for part in pieces)
-        named = "text" if are_text else ", ".join(sorted(map(described, units)))
-        raise DtypeError(argument, named, f"must be dates, times or durations of one unit ({ISO})")
-    down = [array_in(part.present, up=False) for part in pieces]
-    joined = down[0] if len(down) == 1 else np.concatenate(down)
-    if any(part.absent is not None for part in pieces) or np.isnan(joined).any():
-        raise ParameterError(argument, "a missing value", "must not be missing")
-    if exactly and any(
-        (array_in(part.present) != array_in(part.present, up=False)).any() for part in pieces
-    ):
-        raise ParameterError(argument, "others", "must be whole numbers of microseconds")
-    return joined, units.pop()
 
 
 def check_thresholds(
@@ -330,17 +286,8 @@ def _whole(span: dt.timedelta) -> int:
     return (span.days * 86400 + span.seconds) * 10**6 + span.microseconds
 
 
-def _of_strings(values: Any) -> Any:
-    """Return a list of ISO strings as times, and any other value unchanged."""
-    if isinstance(values, str):  # one time; here it is not the name of a column
-        return np.asarray(values)
-    if isinstance(values, list | tuple) and all(isinstance(string, str) for string in values):
-        parsed = [_parsed(string) for string in values]
-        return values if None in parsed else parsed
-    return values
-
-
-def _parsed(value: str) -> dt.datetime | None:
+def parsed(value: str) -> dt.datetime | None:
+    """Return a date or a time in ISO 8601; None of any other text."""
     if _ISO.fullmatch(value) is None:
         return None
     try:

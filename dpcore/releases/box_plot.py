@@ -20,7 +20,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
-from ..records.partitions import refuse_collection
+from ..records.column import Column
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .bounds import ends
@@ -106,7 +106,7 @@ class BoxPlot(EqualByValue):
         >>> found.upper_whisker, found.outliers
         (5.0, array([20.]))
         """
-        refuse_collection(sample, "sample")
+        Column.of(sample, "sample").check_in_memory()
         array = _check.array("sample", sample, "iuf")
         if array.ndim != 1 or array.size < 1:
             raise ParameterError("sample", array.shape, "must be one-dimensional and not empty")

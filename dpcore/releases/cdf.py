@@ -25,9 +25,8 @@ from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
-from ..records.integers import stated
+from ..records.column import Column
 from ..records.labels import Label
-from ..records.names import name_of
 from ..summaries.grid import Grid, check_grid
 from ..summaries.group_counts import group_counts, public_groups
 from ..summaries.totals import NanPolicy
@@ -185,23 +184,25 @@ def cdf(
     own: Any = neighbours if mechanism is not None else _of_each(neighbours, by_groups)
     check_grid("grid", grid)
     chosen = checked(grid, asked(mechanism, epsilon, rho, own, delta), isotonic, rng)
-    integers = stated(integers, values, by_grid=grid.of_integers)
+    column = Column.of(values, "values")
+    integers = column.stated(integers, by_grid=grid.of_integers)
     if by_groups:
         if by is None:
             raise ParameterError(
                 "by", None, "must be the labels of the records if groups are given"
             )
-        labels = public_groups(by, groups)
-        counts = group_counts(values, by, grid, labels, nan_policy=nan_policy)
+        of_records = Column.of(by, "by")
+        labels = public_groups(of_records, groups)
+        counts = group_counts(column, of_records, grid, labels, nan_policy=nan_policy)
     else:
-        counts = grid.count(values, nan_policy=nan_policy)
+        counts = grid.count(column, nan_policy=nan_policy)
     if by_groups:
-        curves = _release_groups(counts, labels, grid, chosen, rng, integers, name_of(values))
+        curves = _release_groups(counts, labels, grid, chosen, rng, integers, column.name)
         for label, curve in zip(labels, curves, strict=True):
             warn_of_group(label, curve)
         done = (curve.isotonic() if isotonic else curve for curve in curves)
         return GroupedCDF(labels, tuple(done))
-    curve = _release("values", "cdf", counts, grid, chosen, rng, integers, name_of(values))
+    curve = _release("values", "cdf", counts, grid, chosen, rng, integers, column.name)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 

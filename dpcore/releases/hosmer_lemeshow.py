@@ -19,11 +19,7 @@ from ..mechanisms.base import check_mechanism
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.spending import called
-from ..records import columns
-from ..records.columns import Chunk
-from ..records.pairs import check_index, check_order
-from ..records.partitions import refuse_collection
-from ..records.single_columns import single_column
+from ..records.column import Chunk, Column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
@@ -160,8 +156,9 @@ def hosmer_lemeshow(
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)
     check_score_grid(chosen)
-    probabilities = checked_probabilities(y_true, y_prob, pos_label, nan_policy)
-    counts = score_counts(y_true, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
+    labels = Column.of(y_true, "y_true")
+    probabilities = checked_probabilities(labels, y_prob, pos_label, nan_policy)
+    counts = score_counts(labels, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
 
@@ -253,17 +250,21 @@ def grid_of_probabilities(grid: Grid | None, default: int = _COARSEST) -> Grid:
 
 
 def checked_probabilities(
-    y_true: Any, y_prob: Any, pos_label: Label | None, nan_policy: NanPolicy
+    y_true: Column, y_prob: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> Chunk:
     """Return the predicted probabilities as one array, with one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    refuse_collection(y_true, "y_true")
-    check_index(y_true, y_prob, "y_true", "y_prob")
-    probabilities = columns.whole(single_column(y_prob), "y_prob")
+    given = Column.of(y_prob, "y_prob")
+    y_true.check_in_memory()
+    y_true.check_index(given)
+    labels, given = y_true.only(), given.only()
+    probabilities = given.joined()
     try:
-        shape = np.shape(single_column(y_true))
+        shape = labels.shape
     except Exception:  # rows of several lengths, or columns that NumPy cannot hold
-        raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
+        raise DtypeError(
+            "y_true", type(y_true.values).__name__, "must be one-dimensional"
+        ) from None
     if probabilities.shape != shape:
         raise ParameterError(
             "y_prob", probabilities.shape, f"must have the shape of y_true, {shape}"
@@ -271,5 +272,5 @@ def checked_probabilities(
     if nan_policy == "raise" and np.isnan(probabilities).any():
         raise MissingValueError("y_prob")
     if pos_label is None:
-        check_order(single_column(y_true), single_column(y_prob), "y_prob")
+        labels.check_order(given)
     return probabilities

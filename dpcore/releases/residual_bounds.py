@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms.selection import exponential_mechanism
-from ..records.columns import Chunk
+from ..records.column import Chunk
 from ..summaries.grid import Grid
 from .compact_bounds import compact_end, compact_rungs
 

@@ -20,7 +20,7 @@ from ..mechanisms.base import MOST_RECORDS
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
-from ..records.integers import stated
+from ..records.column import Column
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
@@ -143,12 +143,10 @@ def residual_plot(
     )
     sides = None if cells is None else sides_of(cells)
     said = of_both_columns(integers)
-    of_both = (
-        stated(said[0], predicted, by_grid=False),
-        stated(said[1], residuals, by_grid=False),
-    )
+    given = Column.of(predicted, "predicted"), Column.of(residuals, "residuals")
+    of_both = given[0].stated(said[0], by_grid=False), given[1].stated(said[1], by_grid=False)
     source(rng)
-    columns = complete_pairs(predicted, residuals, ("predicted", "residuals"), nan_policy)
+    columns = complete_pairs(*given, nan_policy)
     n = columns[0].size
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")

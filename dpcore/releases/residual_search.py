@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from ..records.columns import Chunk
+from ..records.column import Chunk
 from ..summaries.rungs import Rungs
 from .compact_bounds import compact_rungs, rungs_of
 from .residual_bounds import PARTS, Ends, gain_of, parts_of, residual_bounds

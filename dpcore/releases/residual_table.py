@@ -18,7 +18,7 @@ from ..mechanisms import Histogram, Mechanism
 from ..mechanisms.base import check_mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.spending import unwatched
-from ..records.columns import Chunk
+from ..records.column import Chunk
 from ..summaries.grid import MOST_CELLS
 from ..summaries.table_grid import TableGrid
 from .cdf import checked, raw_release, refuse_one_row_only

@@ -21,8 +21,7 @@ from ..mechanisms import Histogram, Mechanism
 from ..planning.most_accurate import data_aware
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
-from ..records.integers import stated
-from ..records.names import name_of
+from ..records.column import Column
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import asked, checked, raw_release, refuse_one_row_only
@@ -114,14 +113,15 @@ def table(
     spender = asked(mechanism, epsilon, rho, neighbours, delta)
     chosen = _checked(grid, spender, isotonic, rng)
     said = of_both_columns(integers)
-    of_x = stated(said[0], x, by_grid=grid.x.of_integers)
-    of_y = stated(said[1], y, by_grid=grid.y.of_integers)
-    counts = grid.count(x, y, nan_policy=nan_policy)
+    columns = Column.of(x, "x"), Column.of(y, "y")
+    of_x = columns[0].stated(said[0], by_grid=grid.x.of_integers)
+    of_y = columns[1].stated(said[1], by_grid=grid.y.of_integers)
+    counts = grid.count(*columns, nan_policy=nan_policy)
     relation = neighbours if mechanism is None else mechanism.privacy.neighbours
     if relation != "add-or-remove-one" and not counts.any():
         raise ParameterError("x", 0, "must hold at least one record")
     raw = raw_table(counts, None, grid, chosen, rng, (of_x, of_y), what="table")
-    return _finished(replace(raw, names=(name_of(x), name_of(y))), isotonic)
+    return _finished(replace(raw, names=(columns[0].name, columns[1].name)), isotonic)
 
 
 @documented

@@ -12,7 +12,7 @@ from .. import _check
 from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
-from ..records.partitions import refuse_collection
+from ..records.column import Column
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
 __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
@@ -220,5 +220,5 @@ def steps(edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any)
 
 
 def _real(y_score: Any) -> NDArray[np.float64]:
-    refuse_collection(y_score, "y_score")
+    Column.of(y_score, "y_score").check_in_memory()
     return _check.doubles(_check.array("y_score", y_score, "biuf"))

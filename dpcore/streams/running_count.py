@@ -21,8 +21,8 @@ from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import Account, unwatched
+from ..records.column import Column
 from ..records.files import FileError
-from ..records.partitions import refuse_collection
 from ..summaries.grid import MOST_CELLS
 from . import saved_count
 from .open_nodes import Held, OpenNodes, level_count
@@ -253,7 +253,7 @@ class RunningCount:
         >>> visitors.extend([112, 98, 120])
         array([101, 206, 312])
         """
-        refuse_collection(increments, "increments")
+        Column.of(increments, "increments").check_in_memory()
         array = _check.array("increments", increments, "iuf", "must hold integers")
         if array.ndim != 1:
             raise ParameterError("increments", array.shape, "must be one-dimensional")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
-from ..records import times
+from ..records import public_times, times
 from ..records.times import Unit
 
 __all__ = [
@@ -33,10 +33,10 @@ _REQUIREMENT: Final = (
 
 def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
     """Return thresholds as numbers, the unit in which they were given, and the grid's unit."""
-    given_unit = None if _are_numbers(given) else times.unit_of(given)
+    given_unit = None if _are_numbers(given) else public_times.unit_of(given)
     if given_unit is None:
         return _check.array("thresholds", given, "iuf", _REQUIREMENT), None, unit
-    positions, _ = times.positions("thresholds", given, exactly=True)
+    positions, _ = public_times.positions("thresholds", given, exactly=True)
     return positions, given_unit, _agreed("thresholds", given_unit, unit)
 
 

@@ -14,11 +14,12 @@ from .._documentation import documented
 from .._sealed import read_only
 from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
-from ..records import columns, times
+from ..records import times
+from ..records.column import Chunk, Column
 from ..records.times import Unit
 from .bounds_of_grids import MOST_CELLS, bound, day, times_between, unit_of_bounds, whole_cells
 from .guides import Guide, best_guide, no_guide
-from .partitions import are_partitioned, sum_of_parts
+from .partitions import sum_of_parts
 from .thresholds import Thresholds
 from .totals import NanPolicy, count_in_table, totals
 
@@ -312,14 +313,14 @@ class Grid(Thresholds):
         array([1, 0, 0, 0])
         """
         _check.unweighted("weights", weights)
-        if are_partitioned(values):
-            return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
+        column = Column.of(values)
+        if column.is_partitioned:
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), column)
         least_part = max(_PART, 4 * self.size)
-        requirement = times.REQUIREMENTS[self._unit]
-        chunks = columns.chunks(values, unit=self._unit, requirement=requirement)
+        chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
-    def _column(self, values: Any) -> columns.Chunk:
+    def _joined(self, column: Column) -> Chunk:
         """Return a column in one piece, as doubles to compare with ``positions``; NaN is missing.
 
         Raises
@@ -327,14 +328,14 @@ class Grid(Thresholds):
         DtypeError, ParameterError
             As in ``count``.
         """
-        return columns.whole(values, "values", self._unit, times.REQUIREMENTS[self._unit])
+        return column.joined(self._unit, times.REQUIREMENTS[self._unit])
 
-    def _count_positions(self, positions: columns.Chunk) -> NDArray[np.int64]:
-        """Count what ``_column`` returned, or a part of it, without missing values."""
+    def _count_positions(self, positions: Chunk) -> NDArray[np.int64]:
+        """Count what ``_joined`` returned, or a part of it, without missing values."""
         least_part = max(_PART, 4 * self.size)
         return totals([positions], self._add, self.size, least_part, "raise")
 
-    def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
+    def _add(self, chunk: Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
         line, thresholds = self._uniform_line(), self._positions
 

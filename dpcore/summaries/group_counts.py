@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
-from ..records.labels import Label, places, plain, stated_categories
+from ..records.column import Column
+from ..records.labels import Label, places, plain
 from ..records.object_kinds import kind_of
-from ..records.pairs import check_index
 from .grid import Grid
-from .partitions import are_partitioned, sum_of_parts
+from .partitions import sum_of_parts
 from .totals import NanPolicy
 
 __all__ = ["group_counts", "public_groups"]
 
 
-def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
+def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ...]:
     """Return the public groups: the given ones, or the categories of a polars Enum.
 
     The categories of other columns, such as those of pandas, may have been made from the data.
@@ -33,10 +33,10 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
         the column's type does not state them.
     """
     if groups is None:
-        categories = stated_categories(by)
+        categories = by.categories
         if categories is None:
             what = "must be given: write groups=[...]"
-            if hasattr(getattr(by, "dtype", None), "categories"):
+            if by.may_have_categories:
                 what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
         listed: list[Any] = [*categories]
@@ -81,16 +81,17 @@ def group_counts(
     it counts once at most.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    if are_partitioned(values, by):
+    column, labels = Column.of(values), Column.of(by, "by")
+    if column.is_partitioned or labels.is_partitioned:
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
-        return sum_of_parts(own, values=values, by=by)
-    check_index(values, by, "values", "by")
-    numbers = grid._column(values)
+        return sum_of_parts(own, column, labels)
+    column.check_index(labels)
+    numbers = grid._joined(column)
     counts = np.zeros((len(groups), grid.size), np.int64)
     keep = ~np.isnan(numbers)
     if nan_policy == "raise" and not keep.all():
         raise MissingValueError("values")
-    place, is_missing = places(by, groups, "by", "groups")
+    place, is_missing = places(labels, groups, "groups")
     if place.shape != numbers.shape:
         what = f"must have the shape of values, {numbers.shape}"
         raise ParameterError("by", place.shape, what)

@@ -13,21 +13,16 @@ from typing import Any, Final, TypeVar
 from .. import _check
 from .._threads import one_processor
 from ..errors import DpcoreError
-from ..records.partitions import aligned, empty, is_collection, mapped
+from ..records.column import Column, aligned, empty, mapped
 
-__all__ = ["are_partitioned", "sum_of_parts"]
+__all__ = ["sum_of_parts"]
 
 Summary = TypeVar("Summary")
 
 _AT_A_TIME: Final = 8  # one task adds up to so many summaries
 
 
-def are_partitioned(*columns: Any) -> bool:
-    """Return whether any of the columns is a Dask collection."""
-    return any(map(is_collection, columns))
-
-
-def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
+def sum_of_parts(summary: Callable[..., Summary], *columns: Column) -> Summary:
     """Return the sum of the summaries of all partitions, made by Dask's scheduler.
 
     Parameters
@@ -35,8 +30,8 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     summary
         A function of the columns of a partition, by position. Its results can be added with ``+``.
         It is a method or a partial of a function, because it travels to the workers.
-    **columns
-        The columns by argument: Dask collections, cut into the same partitions.
+    *columns
+        Dask collections, cut into the same partitions.
 
     Raises
     ------

@@ -14,8 +14,8 @@ from .._documentation import documented
 from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
-from ..records import columns
-from .partitions import are_partitioned, sum_of_parts
+from ..records.column import Column
+from .partitions import sum_of_parts
 from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
 from .totals import NanPolicy, totals
 
@@ -165,7 +165,8 @@ def polynomial_sums(
     low, high = _check.bounds(lower, upper)
     _check.choice("basis", basis, Basis)
     size = _check.integer("degree", degree, 1, MOST_DEGREES[basis]) + 2
-    if are_partitioned(values):
+    column = Column.of(values)
+    if column.is_partitioned:
         own = partial(
             polynomial_sums,
             lower=low,
@@ -174,10 +175,10 @@ def polynomial_sums(
             basis=basis,
             nan_policy=nan_policy,
         )
-        return sum_of_parts(own, values=values)
+        return sum_of_parts(own, column)
     kernel = legendre.legendre_sums if basis == "legendre" else moments.moment_sums
     sums = totals(
-        columns.chunks(values),
+        column.chunks(),
         lambda chunk, out: kernel(chunk, low, high, out),
         size,
         _PART,

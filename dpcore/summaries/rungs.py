@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import ParameterError
 from ..kernels.counting import rungs as kernels
-from ..records import columns
-from .partitions import are_partitioned, sum_of_parts
+from ..records.column import Chunk, Column
+from .partitions import sum_of_parts
 from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["Rungs"]
@@ -77,11 +77,12 @@ class Rungs:
         O(n), one pass. Both ends belong to an interval. Values that are not doubles count as the
         next larger doubles.
         """
-        if are_partitioned(values):
-            return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
-        return totals(columns.chunks(values), self._add, self.ends.size, _PART, nan_policy)
+        column = Column.of(values)
+        if column.is_partitioned:
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), column)
+        return totals(column.chunks(), self._add, self.ends.size, _PART, nan_policy)
 
-    def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
+    def _add(self, chunk: Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
 
         def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
-from ..records import columns
+from ..records.column import Chunk, Column
 from ..records.labels import Label, positives
-from ..records.pairs import check_index, check_order
-from ..records.single_columns import single_column
 from .grid import Grid, check_grid
-from .partitions import are_partitioned, sum_of_parts
+from .partitions import sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["Label", "records", "score_counts"]
@@ -54,10 +52,11 @@ def score_counts(
     _check.choice("nan_policy", nan_policy, NanPolicy)
     check_grid("grid", grid)
     grid._refuse_times("grid")
-    if are_partitioned(y_true, y_score):
+    of_labels, of_scores = Column.of(y_true, "y_true"), Column.of(y_score, "y_score")
+    if of_labels.is_partitioned or of_scores.is_partitioned:
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
-        return sum_of_parts(own, y_true=y_true, y_score=y_score)
-    is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
+        return sum_of_parts(own, of_labels, of_scores)
+    is_positive, scores = _classes(of_labels, of_scores, pos_label, nan_policy)
     line, thresholds = grid._uniform_line(), grid.positions
 
     def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
@@ -80,10 +79,11 @@ def score_counts(
 
 def records(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
-) -> tuple[NDArray[np.bool_], columns.Chunk]:
+) -> tuple[NDArray[np.bool_], Chunk]:
     """Return which records are positive, and the scores, without missing values."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
+    labels, given = Column.of(y_true, "y_true"), Column.of(y_score, "y_score")
+    is_positive, scores = _classes(labels, given, pos_label, nan_policy)
     if (missing := np.isnan(scores)).any():
         if nan_policy == "raise":
             raise MissingValueError("y_score")
@@ -92,13 +92,13 @@ def records(
 
 
 def _classes(
-    y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
-) -> tuple[NDArray[np.bool_], columns.Chunk]:
+    y_true: Column, y_score: Column, pos_label: Label | None, nan_policy: NanPolicy
+) -> tuple[NDArray[np.bool_], Chunk]:
     """Return, for records with a label, whether they are positive, and the scores, maybe NaN."""
-    check_index(y_true, y_score, "y_true", "y_score")
-    labels, given = single_column(y_true), single_column(y_score)
+    y_true.check_index(y_score)
+    labels, given = y_true.only(), y_score.only()
     is_positive, is_missing = positives(labels, pos_label)
-    scores = columns.whole(given, "y_score")
+    scores = given.joined()
     if scores.shape != is_positive.shape:
         raise ParameterError(
             "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"
@@ -108,5 +108,5 @@ def _classes(
             raise MissingValueError("y_true")
         is_positive, scores = is_positive[~is_missing], scores[~is_missing]
     if pos_label is None:
-        check_order(labels, given)
+        labels.check_order(given)
     return is_positive, scores

@@ -14,10 +14,9 @@ from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
-from ..records import columns
-from ..records.pairs import check_index
+from ..records.column import Chunk, Column
 from .grid import MOST_CELLS, Grid, check_grid
-from .partitions import are_partitioned, sum_of_parts
+from .partitions import sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["TableGrid", "check_table_grid", "complete_pairs", "in_a_row"]
@@ -162,9 +161,10 @@ class TableGrid:
                [0, 1]])
         """
         _check.choice("nan_policy", nan_policy, NanPolicy)
-        if are_partitioned(x, y):
-            return sum_of_parts(partial(self.count, nan_policy=nan_policy), x=x, y=y)
-        first, second = _pairs(x, y, ("x", "y"))
+        of_x, of_y = Column.of(x, "x"), Column.of(y, "y")
+        if of_x.is_partitioned or of_y.is_partitioned:
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), of_x, of_y)
+        first, second = _pairs(of_x, of_y)
         place_x, place_y = _placing(self._x, first.size), _placing(self._y, first.size)
 
         def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
@@ -233,17 +233,15 @@ def in_a_row(shape: tuple[int, int]) -> NDArray[np.int64]:
     return order
 
 
-def complete_pairs(
-    x: Any, y: Any, names: tuple[str, str], nan_policy: NanPolicy
-) -> tuple[columns.Chunk, columns.Chunk]:
+def complete_pairs(x: Column, y: Column, nan_policy: NanPolicy) -> tuple[Chunk, Chunk]:
     """Return two columns of the same records, without the records that lack a value.
 
     Parameters
     ----------
-    x, y, nan_policy
+    x, y
+        The columns.
+    nan_policy
         As in ``TableGrid.count``.
-    names
-        The names of the columns in errors.
 
     Raises
     ------
@@ -251,26 +249,26 @@ def complete_pairs(
         As in ``TableGrid.count``.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    first, second = _pairs(x, y, names)
-    missing = [np.isnan(column) for column in (first, second)]
-    for name, absent in zip(names, missing, strict=True):
+    first, second = _pairs(x, y)
+    missing = [np.isnan(values) for values in (first, second)]
+    for column, absent in zip((x, y), missing, strict=True):
         if nan_policy == "raise" and absent.any():
-            raise MissingValueError(name)
+            raise MissingValueError(column.argument)
     if (either := missing[0] | missing[1]).any():
         first, second = first[~either], second[~either]
     return first, second
 
 
-def _pairs(x: Any, y: Any, names: tuple[str, str]) -> tuple[columns.Chunk, columns.Chunk]:
-    check_index(x, y, *names)
-    first, second = columns.whole(x, names[0]), columns.whole(y, names[1])
+def _pairs(x: Column, y: Column) -> tuple[Chunk, Chunk]:
+    x.check_index(y)
+    first, second = x.joined(), y.joined()
     if first.shape != second.shape:
-        what = f"must have the shape of {names[0]}, {first.shape}"
-        raise ParameterError(names[1], second.shape, what)
+        what = f"must have the shape of {x.argument}, {first.shape}"
+        raise ParameterError(y.argument, second.shape, what)
     return first, second
 
 
-def _placing(grid: Grid, records: int) -> Callable[[columns.Chunk, NDArray[np.uint32]], int]:
+def _placing(grid: Grid, records: int) -> Callable[[Chunk, NDArray[np.uint32]], int]:
     """Return a function that writes the cells of values to an array, and returns how many are NaN.
 
     Parameters

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from ..records import times
+from ..records import public_times, times
 from ..records.times import Unit
 from .bounds_of_grids import MOST_CELLS, bound, thresholds_of
 
@@ -178,7 +178,7 @@ class Thresholds:
         if (one := times.scalar(argument, values, exactly=False)) is not None:
             points, kind = np.asarray(one[0]), one[1]
         else:
-            points, kind = times.positions(argument, values)
+            points, kind = public_times.positions(argument, values)
         in_utc = self._unit == "instant" and kind == "time" and times.is_of_numpy(values)
         if kind != self._unit and not in_utc:
             requirement = times.REQUIREMENTS[self._unit]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._threads import checked_workers, on_threads
 from ..errors import MissingValueError
-from ..records import columns
+from ..records.column import Chunk
 
 __all__ = ["NanPolicy", "add_on_threads", "count_in_table", "totals"]
 
@@ -22,8 +22,8 @@ _TABLE_FROM: Final = 4  # values for each cell, from which on a table is used
 
 
 def totals(
-    chunks: Iterable[columns.Chunk | None],
-    add: Callable[[columns.Chunk, Totals], int],
+    chunks: Iterable[Chunk | None],
+    add: Callable[[Chunk, Totals], int],
     size: int,
     least_part: int,
     nan_policy: NanPolicy,
@@ -33,7 +33,7 @@ def totals(
     Parameters
     ----------
     chunks
-        The chunks of a column, as ``columns.chunks`` yields them.
+        The chunks of a column, as ``Column.chunks`` yields them.
     add
         Adds a chunk's totals to an array, without the GIL, and returns the number of NaN values.
     size
@@ -48,7 +48,7 @@ def totals(
     MissingValueError
         There are missing values and nan_policy is "raise".
     DtypeError, ParameterError
-        As ``columns.chunks`` raises them.
+        As ``Column.chunks`` raises them.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     out = np.zeros(size, np.int64)
@@ -124,7 +124,7 @@ def count_in_table(
 
 
 def _add_chunk(
-    chunk: columns.Chunk, add: Callable[[columns.Chunk, Totals], int], least_part: int, out: Totals
+    chunk: Chunk, add: Callable[[Chunk, Totals], int], least_part: int, out: Totals
 ) -> int:
     """Add a chunk, and return the number of its NaN values."""
     return add_on_threads(

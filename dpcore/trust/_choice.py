@@ -12,7 +12,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.clients import grouping as kernels
 from ..noise.sources import source
 from ..records import object_kinds
-from ..records.containers import parts
+from ..records.column import Column
 
 __all__ = ["Contributed", "choose", "choose_slots", "grouped"]
 
@@ -98,7 +98,7 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
 def _column(client_ids: Any) -> NDArray[Any]:
     """Return the ids as one array, which is of objects if they were in a list."""
     given = np.array(client_ids, object) if isinstance(client_ids, list | tuple) else client_ids
-    columns = list(parts(given, "client_ids"))
+    columns = list(Column.of(given, "client_ids").parts())
     if any(part.absent is not None for part in columns):
         raise MissingValueError("client_ids")
     present = [part.present for part in columns]

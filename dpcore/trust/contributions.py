@@ -15,9 +15,7 @@ from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..privacy.spending import spending
-from ..records import columns
-from ..records.integers import stated
-from ..records.pairs import check_index
+from ..records.column import Column
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
@@ -104,9 +102,10 @@ def client_cdf(
     0.26
     """
     number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
-    integers = stated(integers, values, by_grid=grid.of_integers)
-    check_index(values, client_ids, "values", "client_ids")
-    column = columns.whole(values, "values")
+    given = Column.of(values)
+    integers = given.stated(integers, by_grid=grid.of_integers)
+    given.check_index(Column.of(client_ids, "client_ids"))
+    column = given.joined()
     if np.isnan(column).any():
         raise MissingValueError("values")
     chosen = _contributed(client_ids, column.size, trust, number, rng)
@@ -171,8 +170,9 @@ def client_score_curves(
     0.83
     """
     number = _checked(grid, (MOST_CELLS - 1) // 2, trust, clients, isotonic)
-    check_index(y_true, client_ids, "y_true", "client_ids")
-    is_positive, scores = records(y_true, y_score, pos_label, "raise")
+    labels = Column.of(y_true, "y_true")
+    labels.check_index(Column.of(client_ids, "client_ids"))
+    is_positive, scores = records(labels, y_score, pos_label, "raise")
     chosen = _contributed(client_ids, scores.size, trust, number, rng)
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)

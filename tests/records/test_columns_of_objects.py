@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.mechanisms import NoNoise
-from dpcore.records import columns
+from dpcore.records.column import Column
 
 INT128 = getattr(pl, "Int128", pl.Object)  # old polars have none
 THRESHOLDS = [-(2.0**64), -1.0, 0.0, 1.0, 2.0**53, 2.0**63, 2.0**64, 1e300]
@@ -129,7 +129,7 @@ def test_every_number_is_counted_exactly(pair, wrap):
     kept = [cell(value) for value in values if not is_missing(value)]
     expected = np.bincount(kept, minlength=GRID.size)
     assert np.array_equal(GRID.count(wrap(values), nan_policy="omit"), expected)
-    scores = columns.whole(wrap(values), "y_score")
+    scores = Column.of(wrap(values), "y_score").joined()
     assert np.isnan(scores).tolist() == [is_missing(value) for value in values]
 
 

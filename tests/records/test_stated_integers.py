@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpcore as dp
-from dpcore.records.integers import stated
+from dpcore.records.column import Column
 
 WHOLE = np.array([3, 1, 2])
 DAYS = np.array(["2024-01-03", "2024-01-01"], "M8[D]")
@@ -97,12 +97,12 @@ class WithArray:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_typed_schema_of_whole_numbers_says_so(name: str) -> None:
-    assert stated(None, SCHEMAS[name], by_grid=False) is True
+    assert Column.of(SCHEMAS[name]).stated(None, by_grid=False) is True
 
 
 @pytest.mark.parametrize("name", SILENT)
 def test_anything_else_says_nothing(name: str) -> None:
-    assert stated(None, SILENT[name], by_grid=False) is None
+    assert Column.of(SILENT[name]).stated(None, by_grid=False) is None
 
 
 def test_an_array_that_is_made_when_it_is_asked_for_says_nothing() -> None:
@@ -115,9 +115,9 @@ def test_an_array_that_is_made_when_it_is_asked_for_says_nothing() -> None:
 def test_the_caller_is_believed_before_the_grid_and_the_grid_before_the_schema(
     values: Any, said: bool
 ) -> None:
-    assert stated(said, values, by_grid=False) is said
-    assert stated(said, values, by_grid=True) is said
-    assert stated(None, values, by_grid=True) is None
+    assert Column.of(values).stated(said, by_grid=False) is said
+    assert Column.of(values).stated(said, by_grid=True) is said
+    assert Column.of(values).stated(None, by_grid=True) is None
 
 
 @pytest.mark.parametrize("wrong", [1, "yes", np.True_, (True,)], ids=repr)

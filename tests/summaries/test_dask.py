@@ -15,6 +15,7 @@ import pytest
 import dpcore as dp
 from dpcore._threads import checked_workers
 from dpcore.papers.priroc import priroc
+from dpcore.records.column import Column
 from dpcore.streams import RunningCount
 from dpcore.summaries.partitions import sum_of_parts
 from dpcore.summaries.rungs import Rungs
@@ -282,7 +283,7 @@ def test_a_collection_that_something_else_wraps_is_not_fetched():
 
 def test_a_task_leaves_the_processors_to_other_tasks(scheduler):
     column = array(X)
-    workers = sum_of_parts(lambda values: checked_workers(None), values=column)
+    workers = sum_of_parts(lambda values: checked_workers(None), Column.of(column))
     assert workers == column.npartitions
     assert checked_workers(None) == os.cpu_count()
 
@@ -290,7 +291,7 @@ def test_a_task_leaves_the_processors_to_other_tasks(scheduler):
 def test_summaries_are_not_added_into_one_another():
     ones = np.ones(3, np.int64)  # that Dask keeps
     column = array(X)
-    total = sum_of_parts(lambda values: ones, values=column)
+    total = sum_of_parts(lambda values: ones, Column.of(column))
     assert total.tolist() == 3 * [column.npartitions]
     assert ones.tolist() == [1, 1, 1]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.records import columns
+from dpcore.records import doubles
 from tests import reference
 
 
@@ -173,7 +173,7 @@ def test_counting_takes_no_memory_that_grows_with_the_input():
     large = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert large < 2 * small
-    assert columns._CHUNK * 8 < large < values.size * 8 / 2
+    assert doubles.CHUNK * 8 < large < values.size * 8 / 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.kernels.counting import pairs as kernels
+from dpcore.records.column import Column
 from dpcore.summaries.guides import best_guide
 from dpcore.summaries.table_grid import complete_pairs, in_a_row
 from tests import reference
@@ -168,10 +169,10 @@ def test_columns_that_are_none_are_refused_by_name(x, y, words):
 
 def test_complete_pairs_are_the_records_with_both_values():
     x, y = np.array([1.0, np.nan, 3.0, 4.0]), np.array([1.0, 2.0, np.nan, 4.0])
-    found = complete_pairs(x, y, ("a", "b"), "omit")
+    found = complete_pairs(Column.of(x, "a"), Column.of(y, "b"), "omit")
     assert [each.tolist() for each in found] == [[1.0, 4.0]] * 2
     with pytest.raises(dp.MissingValueError, match=r"^b "):
-        complete_pairs(x[[0, 3, 3]], y[:3], ("a", "b"), "raise")
+        complete_pairs(Column.of(x[[0, 3, 3]], "a"), Column.of(y[:3], "b"), "raise")
 
 
 # --- the grid itself

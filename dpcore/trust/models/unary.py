@@ -16,8 +16,9 @@ from ...errors import DtypeError, ParameterError
 from ...noise.sources import source
 from ...privacy.guarantees import Privacy, double_above
 from ...privacy.spending import spending
-from ...records import columns, object_kinds
-from ...records.containers import parts
+from ...records import object_kinds
+from ...records.column import Column
+from ...records.doubles import checked_kind
 from . import unary_reports
 from .unary_law import checked_epsilon, least_q
 
@@ -333,8 +334,8 @@ class UnaryEncoding:
 def _values(values: Any) -> NDArray[np.int64]:
     """Return the values of clients, (R,); missing entries and those beyond 64 bits are no value."""
     pieces = [np.empty(0, np.int64)]
-    for part in parts(values, "values"):
-        columns.checked_kind(part.present, "iuO", "values", "must hold integers")
+    for part in Column.of(values).parts():
+        checked_kind(part.present, "iuO", "values", "must hold integers")
         if part.present.ndim != 1:
             raise ParameterError("values", part.present.shape, "must have one dimension")
         present = _fitting(part.present) if part.present.dtype.kind == "O" else part.present

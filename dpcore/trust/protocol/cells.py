@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ...errors import MissingValueError, ParameterError
-from ...records import columns
-from ...records.pairs import check_index
+from ...records.column import Column
 from ...summaries.grid import Grid, check_grid
 
 __all__ = ["cell_of"]
@@ -58,9 +57,9 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     """
     check_grid("grid", grid)
     grid._refuse_times("grid")
-    check_index(score, label, "score", "label")
+    Column.of(score, "score").check_index(Column.of(label, "label"))
     is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
-    values = columns.whole([score] if is_one else score, "score")
+    values = Column.of([score] if is_one else score, "score").joined()
     if np.isnan(values).any():
         raise MissingValueError("score")
     # x is in the first cell with x <= threshold; beyond the last threshold it is in the last cell.

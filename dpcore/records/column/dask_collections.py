@@ -6,48 +6,78 @@ They are recognised by their methods, without importing Dask: without Dask, no s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import _check
-from ..errors import DtypeError, ParameterError
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from .base import Column, Part
+from .sequences import _SequenceColumn
 
-__all__ = ["aligned", "empty", "is_collection", "mapped", "refuse_collection"]
+__all__ = ["aligned", "empty", "mapped"]
 
 _REQUIREMENT = "must be a Dask array, or one column of a Dask dataframe"
 _PURPOSE = "counting where columns lie"
 
 
-def is_collection(values: Any) -> bool:
-    """Return whether a column is made by Dask, and its values are not here."""
-    if getattr(type(values), "__dask_graph__", None) is None:
-        return False
-    return _is_dask(values) or values.__dask_graph__() is not None  # a wrapper of a Dask collection
+class _DaskColumn(Column):
+    """A Dask array, or a column of a Dask dataframe. Its values are not here."""
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        return "dask" in libraries and hasattr(container, "__dask_graph__")
+
+    @property
+    def is_partitioned(self) -> bool:
+        return True
+
+    @property
+    def schema(self) -> str | None:
+        """The type of an array; that of a dataframe's column follows from its values."""
+        dtype = getattr(self.values, "dtype", None) if hasattr(self.values, "chunks") else None
+        return dtype.name if isinstance(dtype, np.dtype) and dtype.kind != "O" else None
+
+    @property
+    def described(self) -> str:
+        return super().described.replace("dask", "Dask", 1)
+
+    @property
+    def name(self) -> str | None:
+        """The name of a column of a dataframe; that of an array is a key."""
+        name = None if hasattr(self.values, "chunks") else getattr(self.values, "name", None)
+        return name if isinstance(name, str) and name else None
+
+    def _parts(self) -> Iterator[Part]:
+        self.check_in_memory()
+        return iter(())
 
 
-def refuse_collection(values: Any, argument: str) -> None:
-    """Refuse to fetch a column, because nobody has asked for that.
+class _Wrapper(_SequenceColumn):
+    """A container that may wrap a Dask collection. Otherwise it is read as a sequence."""
 
-    Raises
-    ------
-    DtypeError
-        It is a Dask collection, or a list of some.
-    """
-    column = values[0] if isinstance(values, list | tuple) and values else values
-    if is_collection(column):
-        what = "must be in memory: this needs all records in one place (docs/guides/large-data.md)"
-        raise DtypeError(argument, _name(column), what)
+    generality = 0
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        return "dask" not in libraries and hasattr(container, "__dask_graph__")
+
+    @property
+    def is_partitioned(self) -> bool:
+        return self.values.__dask_graph__() is not None
+
+    def check_in_memory(self) -> None:
+        Column.check_in_memory(self)
 
 
-def aligned(columns: Mapping[str, Any]) -> list[Any]:
+def aligned(columns: Sequence[Column]) -> list[Any]:
     """Return columns of the same records, cut into the same partitions. Nothing is computed.
 
     Parameters
     ----------
     columns
-        The columns by argument. At least one of them is a Dask collection.
+        The columns. At least one of them is a Dask collection.
 
     Raises
     ------
@@ -57,16 +87,19 @@ def aligned(columns: Mapping[str, Any]) -> list[Any]:
         A column is not one-dimensional; or the columns have different lengths, if these are known,
         or are cut in different ways. Dask arrays of known length are cut again.
     """
-    for argument, values in columns.items():
-        if not (_is_dask(values) and hasattr(values, "_meta") and hasattr(values, "ndim")):
-            description = _name(values) if is_collection(values) else f"a {type(values).__name__}"
-            raise DtypeError(argument, description, _REQUIREMENT)
+    for column in columns:
+        argument, values = column.argument, column.values
+        is_one = isinstance(column, _DaskColumn) and hasattr(values, "_meta")
+        if not (is_one and hasattr(values, "ndim")):
+            is_other = column.is_partitioned
+            described = column.described if is_other else f"a {type(values).__name__}"
+            raise DtypeError(argument, described, _REQUIREMENT)
         if values.ndim != 1 and hasattr(values, "chunks"):
             raise ParameterError(argument, values.shape, "must be one-dimensional")
         if values.ndim != 1:
-            raise DtypeError(argument, _name(values), _REQUIREMENT)
-    (first, like), *others = columns.items()
-    return [like, *(_cut_like(values, like, argument, first) for argument, values in others)]
+            raise DtypeError(argument, column.described, _REQUIREMENT)
+    first, *others = columns
+    return [first.values, *(_cut_like(first, other) for other in others)]
 
 
 def empty(column: Any) -> Any:
@@ -118,11 +151,13 @@ def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> li
     return list(collection.to_delayed())
 
 
-def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:
-    """Return a column that is cut like the first one.
+def _cut_like(column: Column, other: Column) -> Any:
+    """Return the other column, cut like the first one.
 
     If Dask does not know the lengths of partitions, they are compared when they are counted.
     """
+    like, first = column.values, column.argument
+    values, argument = other.values, other.argument
     if hasattr(values, "chunks") and hasattr(like, "chunks"):
         own, wanted = values.chunks[0], like.chunks[0]
         if not any(map(math.isnan, (*own, *wanted))):
@@ -141,12 +176,3 @@ def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:
 
 def _divisions(values: Any) -> bool:
     return bool(getattr(values, "known_divisions", False))
-
-
-def _is_dask(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "dask"
-
-
-def _name(values: Any) -> str:
-    library = "Dask" if _is_dask(values) else type(values).__module__.partition(".")[0]
-    return f"a {library} {type(values).__name__}"

@@ -1,0 +1,168 @@
+"""Columns that are arrays of Arrow, or that any library exports as such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import DtypeError
+from .base import Column, Part
+
+__all__ = ["check_type", "part_of", "ticks_of"]
+
+_PROTOCOLS: Final = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+
+
+class _ArrowColumn(Column):
+    """An array of Arrow, in one chunk or several."""
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        return "pyarrow" in libraries
+
+    @property
+    def _array(self) -> Any:
+        return self.values
+
+    @property
+    def schema(self) -> str | None:
+        kind = getattr(self._array, "type", None)
+        kind = getattr(kind, "storage_type", kind)  # extension types
+        return str(getattr(kind, "value_type", kind))  # dictionaries
+
+    @property
+    def text_type(self) -> type | None:
+        kind = getattr(self._array, "type", None)
+        name = str(getattr(kind, "value_type", kind))
+        name = name.removeprefix("large_").removesuffix("_view")
+        return {"string": str, "binary": bytes}.get(name)
+
+    def _parts(self) -> Iterator[Part]:
+        array = self._array
+        if not hasattr(array, "null_count"):
+            raise self._not_one()
+        for chunk in array.chunks if hasattr(array, "chunks") else [array]:
+            yield part_of(chunk, self.argument)
+
+
+class _ExportedColumn(_ArrowColumn):
+    """A container of another library, which exports Arrow arrays or a table with one column.
+
+    It offers Arrow's capsules or the dataframe interchange protocol. Its schema is that of the
+    exported arrays, and it is exported once, when it is first asked.
+    """
+
+    __slots__ = ("_exported",)
+
+    generality = 1
+
+    def __init__(self, values: Any, argument: str) -> None:
+        super().__init__(values, argument)
+        self._exported: Any = None
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        is_exported = any(hasattr(container, protocol) for protocol in _PROTOCOLS)
+        # Without Arrow, the container may still have ``__array__``.
+        return is_exported and find_spec("pyarrow") is not None
+
+    @property
+    def _array(self) -> Any:
+        if self._exported is None:
+            self._exported = self._quietly(self._export)
+        return self._exported
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self._array),)
+
+    def _export(self) -> Any:
+        import pyarrow as pa
+
+        if hasattr(self.values, "__arrow_c_stream__"):
+            array = pa.chunked_array(self.values)
+        elif hasattr(self.values, "__arrow_c_array__"):
+            array = pa.array(self.values)
+        else:
+            from pyarrow.interchange import from_dataframe
+
+            array = from_dataframe(self.values).to_struct_array()
+        if not pa.types.is_struct(array.type):
+            return array
+        if array.type.num_fields != 1:
+            raise self._not_one(f"a table of {array.type.num_fields} columns")
+        return array.flatten()[0]  # a missing row is a missing value
+
+
+def check_type(kind: Any, argument: str) -> None:
+    """Check that an Arrow type has one number, boolean, time or text for each record.
+
+    With other types it depends on values whether, and how, Arrow fails to make objects of them.
+    """
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)  # extension types
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    known = (
+        types.is_null,
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        *(types.is_timestamp, types.is_date, types.is_duration),
+        *(types.is_string, types.is_large_string, types.is_string_view),
+        *(types.is_binary, types.is_large_binary, types.is_binary_view),
+        types.is_fixed_size_binary,
+    )
+    if not any(is_one(kind) for is_one in known):
+        name = str(kind).partition("<")[0]  # fields may be named after keys in records
+        raise DtypeError(
+            argument, f"a column of {name}", "must be one column of numbers, dates or text"
+        )
+
+
+def part_of(chunk: Any, argument: str) -> Part:
+    """Return an Arrow array, of objects if it holds neither numbers nor times."""
+    import pyarrow as pa
+
+    check_type(chunk.type, argument)
+    if pa.types.is_dictionary(chunk.type):  # nulls may also be among the dictionary's words
+        chunk = chunk.dictionary_decode()
+    elif pa.types.is_run_end_encoded(chunk.type):
+        import pyarrow.compute as pc  # a tenth of a second, on first use
+
+        chunk = pc.run_end_decode(chunk)
+    absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
+    is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
+    ticks = None if is_number else ticks_of(chunk.type)
+    if not (is_number or ticks or pa.types.is_boolean(chunk.type)):
+        objects = chunk.to_numpy(zero_copy_only=False)
+        return Part(objects if absent is None else objects[~absent], absent)
+    if absent is not None:  # drop_null does not support every other type
+        chunk = chunk.drop_null()
+    if not (is_number or ticks):
+        return Part(chunk.to_numpy(zero_copy_only=False), absent)
+    # This is a view of the buffer. to_numpy would import pandas, which takes half a second.
+    kind = "f" if pa.types.is_floating(chunk.type) else "i"
+    kind = "u" if pa.types.is_unsigned_integer(chunk.type) else kind
+    numbers = np.frombuffer(chunk.buffers()[1], f"{kind}{chunk.type.bit_width // 8}")
+    numbers = numbers[chunk.offset : chunk.offset + len(chunk)]
+    if ticks is None:
+        return Part(numbers, absent)
+    times = numbers.astype(np.int64, copy=False).view(ticks)
+    return Part(times, absent, in_utc=getattr(chunk.type, "tz", None) is not None)
+
+
+def ticks_of(kind: Any) -> str | None:
+    """Return NumPy's dtype of an Arrow type of dates, times or durations; None of others."""
+    from pyarrow import types
+
+    if types.is_duration(kind):
+        return f"m8[{kind.unit}]"
+    if types.is_date(kind):
+        return "M8[D]" if types.is_date32(kind) else "M8[ms]"
+    return f"M8[{kind.unit}]" if types.is_timestamp(kind) else None

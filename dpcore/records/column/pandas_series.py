@@ -1,0 +1,99 @@
+"""Columns that are series, indices or arrays of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import DtypeError
+from .. import object_kinds
+from .arrow_arrays import check_type, part_of, ticks_of
+from .base import Column, Part
+
+__all__: list[str] = []
+
+
+class _PandasColumn(Column):
+    """A column of pandas; or a table or something else, which is refused when it is read.
+
+    It has no schema, because its dtype follows from the values: one missing value changes it.
+    """
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        return "pandas" in libraries
+
+    @property
+    def type_name(self) -> str:
+        return str(getattr(self.values, "dtype", ""))
+
+    @property
+    def text_type(self) -> type | None:
+        dtype = getattr(self.values, "dtype", None)
+        dtype = getattr(getattr(dtype, "categories", self.values), "dtype", None)
+        try:
+            kind = getattr(dtype, "type", None)
+        except NotImplementedError:  # an Arrow type that pandas has no name for
+            return None
+        return next((cls for cls in (str, bytes) if kind is cls), None)
+
+    @property
+    def name(self) -> str | None:
+        name = getattr(self.values, "name", None)
+        return name if isinstance(name, str) and name else None
+
+    @property
+    def index(self) -> Any:
+        return getattr(self.values, "index", None) if hasattr(self.values, "iloc") else None
+
+    def only(self) -> Column:
+        is_table = hasattr(self.values, "iloc") and self.values.shape[1:] == (1,)
+        return Column.of(self.values.iloc[:, 0], self.argument) if is_table else self
+
+    def _parts(self) -> Iterator[Part]:
+        if not hasattr(self.values, "dtype"):
+            raise self._not_one()
+        yield _part(self.values, self.argument)
+
+
+def _part(values: Any, argument: str) -> Part:
+    if values.dtype == object:  # objects are checked one by one
+        return Part(values.to_numpy(), None)
+    zone = getattr(values.dtype, "tz", None)
+    if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
+        check_type(arrow, argument)
+        if ticks_of(arrow) is not None:
+            import pyarrow as pa
+
+            array = pa.array(values)
+            return part_of(getattr(array, "combine_chunks", lambda: array)(), argument)
+    # All categories are kept, because it is private which of them have records.
+    elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
+        raise DtypeError(argument, "categories of several types", "must be of one kind")
+    absent = np.asarray(values.isna(), bool)
+    absent_or_none = absent if absent.any() else None
+    kept = values if absent_or_none is None else values.dropna()
+    if zone is not None:
+        in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
+        return Part(in_utc, absent_or_none, in_utc=True)
+    kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable and Arrow-backed types
+    if getattr(kind, "kind", None) in ("U", "S"):  # NumPy's text loses null characters at its end
+        kind = np.dtype(object)
+    return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
+
+
+def _objects_among(dtype: Any) -> Any:
+    """Return the categories of a pandas dtype, if they are of no dtype of their own."""
+    categories = getattr(dtype, "categories", None)
+    is_of_objects = getattr(getattr(categories, "dtype", None), "kind", None) == "O"
+    return categories if is_of_objects else ()
+
+
+def _kind_among(category: Any) -> str:
+    """Return the kind of a category; times have more than one."""
+    kind = object_kinds.kind_of(type(category))
+    if kind != "other":
+        return kind
+    return f"{type(category).__name__}, {getattr(category, 'tzinfo', None) is None}"

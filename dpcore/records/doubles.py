@@ -1,0 +1,96 @@
+"""Arrays of numbers as chunks of float64 or float32.
+
+Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau has
+the same answer before and after the rounding, even for integers of any size, fractions and long
+doubles. So counts are exact for every real number, and no number is too large. Times are rounded
+up to whole microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DtypeError, ParameterError
+from . import object_kinds, times
+
+__all__ = ["CHUNK", "REQUIREMENT", "Chunk", "checked_kind", "chunks"]
+
+Chunk = NDArray[np.float64] | NDArray[np.float32]
+
+CHUNK = 2**16  # values converted at a time: half a megabyte of doubles
+_EXACT = 2**53  # all integers up to here are doubles
+REQUIREMENT = "must hold real numbers"
+
+
+def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
+    """Check the kind of an array's dtype."""
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
+    if array.dtype.kind not in kinds:
+        raise DtypeError(argument, f"dtype {array.dtype}", requirement)
+
+
+def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chunk]:
+    """Yield an array of numbers, or of objects that are numbers."""
+    allowed = requirement if array.dtype.kind in "mM" else REQUIREMENT
+    checked_kind(array, "biufO", argument, allowed)
+    if array.ndim != 1:
+        one = f": for one column, write {argument}[:, 1]" if array.ndim == 2 else ""
+        raise ParameterError(argument, array.shape, f"must be one-dimensional{one}")
+    if array.dtype.kind == "O":
+        yield from _doubles(array, argument, requirement)
+        return
+    if array.dtype in (np.float64, np.float32) and array.flags.c_contiguous:
+        yield array
+        return
+    for start in range(0, array.size, CHUNK):
+        yield _rounded_up(array[start : start + CHUNK])
+
+
+def _doubles(
+    objects: NDArray[Any], argument: str, requirement: str
+) -> Iterator[NDArray[np.float64]]:
+    """Yield objects as the least doubles that are not below them, with NaN for missing ones.
+
+    All types are checked first, so the error does not depend on the order of the values.
+    """
+    objects = object_kinds.unwrapped(objects)
+    types = set(map(type, objects))
+    allowed = ("number", "missing")
+    if wrong := [cls for cls in types if object_kinds.kind_of(cls) not in allowed]:
+        allowed_kind = requirement if all(map(times.is_time, wrong)) else REQUIREMENT
+        raise DtypeError(argument, object_kinds.name_of(wrong), allowed_kind)
+    exactly = {cls: object_kinds.exactly(cls) for cls in types}
+    for start in range(0, objects.size, CHUNK):
+        part = objects[start : start + CHUNK]
+        numbers = (object_kinds.least_double(exactly[type(value)](value)) for value in part)
+        yield np.fromiter(numbers, np.float64, part.size)
+
+
+def _rounded_up(values: NDArray[Any]) -> Chunk:
+    """Return the least doubles that are not below the values (NaN stays NaN)."""
+    if values.dtype.kind == "f" and values.dtype.itemsize < 8:
+        return values.astype(np.float32)
+    if values.dtype == np.float64:
+        return values.astype(np.float64)  # contiguous, in this machine's byte order
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore", under="ignore"):
+            nearest = values.astype(np.float64)
+        return _up_where(nearest < values, nearest)
+    if values.dtype.itemsize < 8 or (values.max() <= _EXACT and values.min() >= -_EXACT):
+        return values.astype(np.float64)
+    high = ((values >> 11) << 11).astype(np.float64)  # 53 bits: exact
+    low = (values & 2047).astype(np.float64)
+    nearest = high + low
+    error = low - (nearest - high)  # exact (Dekker's sum)
+    return _up_where(error > 0.0, nearest)
+
+
+def _up_where(below: NDArray[np.bool_], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace doubles that are below their exact values by the next larger doubles."""
+    with np.errstate(over="ignore", under="ignore"):  # a warning would depend on the records
+        return np.where(below, np.nextafter(nearest, np.inf), nearest)
