@@ -17,9 +17,8 @@ from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
-from ..records.column import Column
 from ..releases.cdf import cdf
-from ..releases.hosmer_lemeshow import checked_probabilities, grid_of_probabilities
+from ..releases.hosmer_lemeshow import grid_of_probabilities, in_memory
 from ..releases.score_curves import named
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
@@ -104,9 +103,7 @@ def hosmer_lemeshow_by_groups(
     grid = grid_of_probabilities(grid)
     noise = _Noise.of(epsilon, grid.size, sensitivity)
     stream = source(rng)
-    labels = Column.of(y_true, "y_true")
-    probabilities = checked_probabilities(labels, y_prob, pos_label, nan_policy)
-    is_positive, scores = records(labels, probabilities, pos_label, nan_policy)
+    is_positive, scores = records(*in_memory(y_true, y_prob), pos_label, nan_policy)
     if not 1 <= scores.size <= _MOST_RECORDS:
         raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
     groups = check_groups(groups, scores.size, fitted)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.scores import check_score_grid
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.spending import called
-from ..records.column import Chunk, Column
+from ..records.column import Column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
@@ -31,9 +31,9 @@ from .score_curves import asked_of_scores, labelled_score_curves, named
 __all__ = [
     "FINEST",
     "arcsine_grid",
-    "checked_probabilities",
     "grid_of_probabilities",
     "hosmer_lemeshow",
+    "in_memory",
     "suited",
 ]
 
@@ -156,9 +156,8 @@ def hosmer_lemeshow(
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)
     check_score_grid(chosen)
-    labels = Column.of(y_true, "y_true")
-    probabilities = checked_probabilities(labels, y_prob, pos_label, nan_policy)
-    counts = score_counts(labels, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
+    columns = in_memory(y_true, y_prob)
+    counts = score_counts(*columns, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
 
@@ -249,28 +248,9 @@ def grid_of_probabilities(grid: Grid | None, default: int = _COARSEST) -> Grid:
     return grid
 
 
-def checked_probabilities(
-    y_true: Column, y_prob: Any, pos_label: Label | None, nan_policy: NanPolicy
-) -> Chunk:
-    """Return the predicted probabilities as one array, with one for each label."""
-    _check.choice("nan_policy", nan_policy, NanPolicy)
-    given = Column.of(y_prob, "y_prob")
-    y_true.check_in_memory()
-    y_true.check_index(given)
-    labels, given = y_true.only(), given.only()
-    probabilities = given.joined()
-    try:
-        shape = labels.shape
-    except Exception:  # rows of several lengths, or columns that NumPy cannot hold
-        raise DtypeError(
-            "y_true", type(y_true.values).__name__, "must be one-dimensional"
-        ) from None
-    if probabilities.shape != shape:
-        raise ParameterError(
-            "y_prob", probabilities.shape, f"must have the shape of y_true, {shape}"
-        )
-    if nan_policy == "raise" and np.isnan(probabilities).any():
-        raise MissingValueError("y_prob")
-    if pos_label is None:
-        labels.check_order(given)
-    return probabilities
+def in_memory(y_true: Any, y_prob: Any) -> tuple[Column, Column]:
+    """Return labels and probabilities as columns. Refuse columns in partitions."""
+    columns = Column.of(y_true, "y_true"), Column.of(y_prob, "y_prob")
+    for column in columns:
+        column.check_in_memory()
+    return columns

@@ -73,7 +73,7 @@ def score_counts(
     counts = np.zeros(2 * grid.size, np.int64)
     missing = add_on_threads(add, scores.size, max(_PART, 8 * grid.size), counts)
     if missing and nan_policy == "raise":
-        raise MissingValueError("y_score")
+        raise MissingValueError(of_scores.argument)
     return counts
 
 
@@ -86,7 +86,7 @@ def records(
     is_positive, scores = _classes(labels, given, pos_label, nan_policy)
     if (missing := np.isnan(scores)).any():
         if nan_policy == "raise":
-            raise MissingValueError("y_score")
+            raise MissingValueError(given.argument)
         is_positive, scores = is_positive[~missing], scores[~missing]
     return is_positive, scores
 
@@ -100,12 +100,11 @@ def _classes(
     is_positive, is_missing = positives(labels, pos_label)
     scores = given.joined()
     if scores.shape != is_positive.shape:
-        raise ParameterError(
-            "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"
-        )
+        what = f"must have the shape of {y_true.argument}, {is_positive.shape}"
+        raise ParameterError(y_score.argument, scores.shape, what)
     if is_missing is not None:
         if nan_policy == "raise":
-            raise MissingValueError("y_true")
+            raise MissingValueError(y_true.argument)
         is_positive, scores = is_positive[~is_missing], scores[~is_missing]
     if pos_label is None:
         labels.check_order(given)

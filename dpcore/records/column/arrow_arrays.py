@@ -11,21 +11,40 @@ import numpy as np
 from ...errors import DtypeError
 from .base import Column, Part
 
-__all__ = ["check_type", "part_of", "ticks_of"]
+__all__: list[str] = []
 
 _PROTOCOLS: Final = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+_TEXT: Final = {"string": str, "binary": bytes}
 
 
 class _ArrowColumn(Column):
-    """An array of Arrow, in one chunk or several."""
+    """An array of Arrow, or a container of another library that exports one, or one-column tables.
+
+    Such a container offers Arrow's capsules or the dataframe interchange protocol. Its schema is
+    that of the exported array. It is exported once, when it is first asked.
+    """
+
+    __slots__ = ("_exported",)
+
+    library = "pyarrow"
+    generality = 1
+
+    def __init__(self, values: Any, argument: str) -> None:
+        super().__init__(values, argument)
+        is_here = type(values).__module__.partition(".")[0] == self.library
+        self._exported: Any = values if is_here else None
 
     @classmethod
     def takes(cls, container: type, libraries: frozenset[str]) -> bool:
-        return "pyarrow" in libraries
+        is_exported = any(hasattr(container, protocol) for protocol in _PROTOCOLS)
+        # Without Arrow, the container may still have ``__array__``.
+        return cls.library in libraries or (is_exported and find_spec(cls.library) is not None)
 
     @property
     def _array(self) -> Any:
-        return self.values
+        if self._exported is None:
+            self._exported = self._quietly(self._export)
+        return self._exported
 
     @property
     def schema(self) -> str | None:
@@ -37,47 +56,14 @@ class _ArrowColumn(Column):
     def text_type(self) -> type | None:
         kind = getattr(self._array, "type", None)
         name = str(getattr(kind, "value_type", kind))
-        name = name.removeprefix("large_").removesuffix("_view")
-        return {"string": str, "binary": bytes}.get(name)
+        return _TEXT.get(name.removeprefix("large_").removesuffix("_view"))
 
     def _parts(self) -> Iterator[Part]:
         array = self._array
         if not hasattr(array, "null_count"):
             raise self._not_one()
-        for chunk in array.chunks if hasattr(array, "chunks") else [array]:
-            yield part_of(chunk, self.argument)
-
-
-class _ExportedColumn(_ArrowColumn):
-    """A container of another library, which exports Arrow arrays or a table with one column.
-
-    It offers Arrow's capsules or the dataframe interchange protocol. Its schema is that of the
-    exported arrays, and it is exported once, when it is first asked.
-    """
-
-    __slots__ = ("_exported",)
-
-    generality = 1
-
-    def __init__(self, values: Any, argument: str) -> None:
-        super().__init__(values, argument)
-        self._exported: Any = None
-
-    @classmethod
-    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
-        is_exported = any(hasattr(container, protocol) for protocol in _PROTOCOLS)
-        # Without Arrow, the container may still have ``__array__``.
-        return is_exported and find_spec("pyarrow") is not None
-
-    @property
-    def _array(self) -> Any:
-        if self._exported is None:
-            self._exported = self._quietly(self._export)
-        return self._exported
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self._array),)
+        for chunk in getattr(array, "chunks", [array]):
+            yield _part(chunk, self.argument)
 
     def _export(self) -> Any:
         import pyarrow as pa
@@ -97,7 +83,7 @@ class _ExportedColumn(_ArrowColumn):
         return array.flatten()[0]  # a missing row is a missing value
 
 
-def check_type(kind: Any, argument: str) -> None:
+def _check(kind: Any, argument: str) -> None:
     """Check that an Arrow type has one number, boolean, time or text for each record.
 
     With other types it depends on values whether, and how, Arrow fails to make objects of them.
@@ -125,11 +111,11 @@ def check_type(kind: Any, argument: str) -> None:
         )
 
 
-def part_of(chunk: Any, argument: str) -> Part:
+def _part(chunk: Any, argument: str) -> Part:
     """Return an Arrow array, of objects if it holds neither numbers nor times."""
     import pyarrow as pa
 
-    check_type(chunk.type, argument)
+    _check(chunk.type, argument)
     if pa.types.is_dictionary(chunk.type):  # nulls may also be among the dictionary's words
         chunk = chunk.dictionary_decode()
     elif pa.types.is_run_end_encoded(chunk.type):
@@ -138,7 +124,7 @@ def part_of(chunk: Any, argument: str) -> Part:
         chunk = pc.run_end_decode(chunk)
     absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
     is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
-    ticks = None if is_number else ticks_of(chunk.type)
+    ticks = None if is_number else _ticks(chunk.type)
     if not (is_number or ticks or pa.types.is_boolean(chunk.type)):
         objects = chunk.to_numpy(zero_copy_only=False)
         return Part(objects if absent is None else objects[~absent], absent)
@@ -157,7 +143,7 @@ def part_of(chunk: Any, argument: str) -> Part:
     return Part(times, absent, in_utc=getattr(chunk.type, "tz", None) is not None)
 
 
-def ticks_of(kind: Any) -> str | None:
+def _ticks(kind: Any) -> str | None:
     """Return NumPy's dtype of an Arrow type of dates, times or durations; None of others."""
     from pyarrow import types
 

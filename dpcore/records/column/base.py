@@ -63,6 +63,8 @@ class Column(ABC):
 
     Attributes
     ----------
+    library
+        The package of the containers.
     generality
         0 if the subclass knows a library; 1 if it knows a protocol, and 2 if it takes anything.
         Those that know more are asked first.
@@ -77,6 +79,7 @@ class Column(ABC):
 
     __slots__ = ("argument", "values")
 
+    library: ClassVar[str] = ""
     generality: ClassVar[int] = 0
     _known: ClassVar[list[type[Column]]] = []
 
@@ -97,7 +100,6 @@ class Column(ABC):
         return values if kind is None else kind(values, argument)
 
     @classmethod
-    @abstractmethod
     def takes(cls, container: type, libraries: frozenset[str]) -> bool:
         """Return whether this class is for containers of a type.
 
@@ -108,6 +110,7 @@ class Column(ABC):
         libraries
             The packages of this type, and of those from which it inherits.
         """
+        return cls.library in libraries
 
     @abstractmethod
     def _parts(self) -> Iterator[Part]:
@@ -165,11 +168,6 @@ class Column(ABC):
     def may_have_categories(self) -> bool:
         """Whether the column lists categories, perhaps those of its records."""
         return hasattr(getattr(self.values, "dtype", None), "categories")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the column, or of its table."""
-        return np.shape(self.values)
 
     def stated(self, integers: bool | None, *, by_grid: bool) -> bool | None:
         """Return whether the records are whole numbers, or whole days on a grid of times.

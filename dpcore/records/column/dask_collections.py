@@ -67,9 +67,6 @@ class _Wrapper(_SequenceColumn):
     def is_partitioned(self) -> bool:
         return self.values.__dask_graph__() is not None
 
-    def check_in_memory(self) -> None:
-        Column.check_in_memory(self)
-
 
 def aligned(columns: Sequence[Column]) -> list[Any]:
     """Return columns of the same records, cut into the same partitions. Nothing is computed.

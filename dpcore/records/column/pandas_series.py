@@ -9,7 +9,6 @@ import numpy as np
 
 from ...errors import DtypeError
 from .. import object_kinds
-from .arrow_arrays import check_type, part_of, ticks_of
 from .base import Column, Part
 
 __all__: list[str] = []
@@ -21,9 +20,7 @@ class _PandasColumn(Column):
     It has no schema, because its dtype follows from the values: one missing value changes it.
     """
 
-    @classmethod
-    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
-        return "pandas" in libraries
+    library = "pandas"
 
     @property
     def type_name(self) -> str:
@@ -53,34 +50,31 @@ class _PandasColumn(Column):
         return Column.of(self.values.iloc[:, 0], self.argument) if is_table else self
 
     def _parts(self) -> Iterator[Part]:
-        if not hasattr(self.values, "dtype"):
+        values = self.values
+        if not hasattr(values, "dtype"):
             raise self._not_one()
-        yield _part(self.values, self.argument)
-
-
-def _part(values: Any, argument: str) -> Part:
-    if values.dtype == object:  # objects are checked one by one
-        return Part(values.to_numpy(), None)
-    zone = getattr(values.dtype, "tz", None)
-    if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
-        check_type(arrow, argument)
-        if ticks_of(arrow) is not None:
+        if values.dtype == object:  # objects are checked one by one
+            yield Part(values.to_numpy(), None)
+        elif hasattr(values.dtype, "pyarrow_dtype"):
             import pyarrow as pa
 
-            array = pa.array(values)
-            return part_of(getattr(array, "combine_chunks", lambda: array)(), argument)
-    # All categories are kept, because it is private which of them have records.
-    elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
-        raise DtypeError(argument, "categories of several types", "must be of one kind")
+            yield from Column.of(pa.array(values), self.argument).parts()
+        # All categories are kept, because it is private which of them have records.
+        elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
+            raise DtypeError(self.argument, "categories of several types", "must be of one kind")
+        else:
+            yield _part(values)
+
+
+def _part(values: Any) -> Part:
+    """Return a column that is neither of objects nor Arrow's."""
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None
     kept = values if absent_or_none is None else values.dropna()
-    if zone is not None:
+    if getattr(kept.dtype, "tz", None) is not None:
         in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
         return Part(in_utc, absent_or_none, in_utc=True)
-    kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable and Arrow-backed types
-    if getattr(kind, "kind", None) in ("U", "S"):  # NumPy's text loses null characters at its end
-        kind = np.dtype(object)
+    kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable types
     return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
 
 

@@ -18,9 +18,7 @@ _STRINGS: Final = ("String", "Utf8", "Categorical", "Enum")
 class _PolarsColumn(Column):
     """A series of polars; or something else of polars, which is refused when it is read."""
 
-    @classmethod
-    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
-        return "polars" in libraries
+    library = "polars"
 
     @property
     def schema(self) -> str | None:

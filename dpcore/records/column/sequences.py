@@ -40,6 +40,7 @@ class _SequenceColumn(Column):
 
     def check_in_memory(self) -> None:
         """Refuse a list of Dask collections, too, of which NumPy would make an array."""
+        super().check_in_memory()
         if isinstance(self.values, list | tuple) and self.values:
             first = Column.of(self.values[0], self.argument)
             if first.is_partitioned:
