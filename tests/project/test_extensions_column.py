@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 
 import dpcore as dp
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng
 N = 2_000
 SCORES = RNG(1).random(N)
@@ -183,6 +185,12 @@ def test_a_missing_row_of_a_table_is_a_missing_value():
     with pytest.raises(dp.MissingValueError):
         GRID.count(Stream(rows))
     assert GRID.count(Stream(rows), nan_policy="omit").sum() == 1
+
+
+def test_the_page_shows_it():
+    page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
+    section = page.partition("## Your own column\n")[2]
+    exec(section.partition("```python\n")[2].partition("```")[0], {"dp": dp})
 
 
 class Fails:
