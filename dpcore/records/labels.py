@@ -107,7 +107,7 @@ def places(
     placed: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
     for part in labels.parts():
-        if labels.has_type:
+        if part.is_typed:
             compare.check_can_hold(part.present.dtype)
         place, is_missing = compare.part(labels.as_labels(part))
         if part.absent is not None:

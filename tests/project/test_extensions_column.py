@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dpcore as dp
+from dpcore.records.column import Column, Part
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng
@@ -191,6 +192,34 @@ def test_the_page_shows_it():
     page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
     section = page.partition("## Your own column\n")[2]
     exec(section.partition("```python\n")[2].partition("```")[0], {"dp": dp})
+
+
+class Tape:
+    """A container without any protocol."""
+
+    def __init__(self, values):
+        self.tape = values
+
+
+def test_a_new_kind_of_column_is_one_class_that_is_entered_by_being_defined():
+    class TapeColumn(Column):
+        @classmethod
+        def takes(cls, container, libraries):
+            return container is Tape
+
+        @property
+        def schema(self):
+            return "int16"
+
+        def _parts(self):
+            yield Part(np.array(self.values.tape), None)
+
+    curve = dp.cdf(
+        Tape([1, 1, 0]), dp.Grid([0, 1]), dp.mechanisms.NoNoise(), by=Tape([1, 2, 2]), groups=[1, 2]
+    )
+    assert [own.counts.tolist() for own in curve.values()] == [[0, 1], [1, 2]]
+    assert curve[1].integers
+    assert isinstance(Column.of(Tape([])), TapeColumn)
 
 
 class Fails:

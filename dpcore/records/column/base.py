@@ -40,11 +40,14 @@ class Part(NamedTuple):
         A mask of all values: which ones the container marks as missing; None if it marks none.
     in_utc
         Whether the values are times of a column with a time zone.
+    is_typed
+        Whether the container names their type, so that no value has chosen it.
     """
 
     present: NDArray[Any]
     absent: NDArray[np.bool_] | None
     in_utc: bool = False
+    is_typed: bool = True
 
 
 class Column(ABC):
@@ -132,11 +135,6 @@ class Column(ABC):
     def type_name(self) -> str:
         """The name of the column's type, whoever has chosen it; empty if there is none."""
         return self.schema or ""
-
-    @property
-    def has_type(self) -> bool:
-        """Whether all values are of one type that the container names."""
-        return True
 
     @property
     def text_type(self) -> type | None:

@@ -28,10 +28,6 @@ class _SequenceColumn(Column):
     def takes(cls, container: type, libraries: frozenset[str]) -> bool:
         return True
 
-    @property
-    def has_type(self) -> bool:
-        return hasattr(self.values, "dtype") or hasattr(self.values, "type")
-
     def only(self) -> Column:
         if not isinstance(self.values, list | tuple):
             return self
@@ -53,7 +49,7 @@ class _SequenceColumn(Column):
         array's dtype.
         """
         array = part.present
-        is_chosen = not (self.has_type or hasattr(type(self.values), "__array__"))
+        is_chosen = not (part.is_typed or hasattr(type(self.values), "__array__"))
         if is_chosen and array.dtype.kind == "f" and array.ndim == 1:
             return np.fromiter(self.values, object, array.size)
         return array
@@ -61,7 +57,8 @@ class _SequenceColumn(Column):
     def _parts(self) -> Iterator[Part]:
         if isinstance(self.values, str):
             raise self._not_one("a str", ", and not its name")
-        yield Part(_array(self.values), None)
+        is_typed = hasattr(self.values, "dtype") or hasattr(self.values, "type")
+        yield Part(_array(self.values), None, is_typed=is_typed)
 
 
 def _is_buffer(cls: type) -> bool:
