@@ -3,74 +3,96 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
 from .. import __version__
 from ..errors import DpcoreError
-from .options import add_commands
+from .options import Command, add_options
 
-__all__ = ["TAKE_VALUES", "UsageError", "parse"]
+__all__ = ["COMMANDS", "UsageError", "command_of", "parser"]
 
-_RANGES: Final = ("predicted-range", "residual-range")
-_SINGLE: Final = (
-    *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
-    *("label", "positive", "score", "bins", "groups"),
-    *("predicted", "residual", "actual", "unit", "cells", "search", "mechanism"),
-    *("budget",),
-    *("replicates", "set", "out", "seed", "workers", "level"),
-)
-TAKE_VALUES: Final = (*_SINGLE, *_RANGES)
+# Each is in the file of its name, which is imported when the command is named.
+COMMANDS: Final = {
+    "cdf": "release the distribution of a column",
+    "roc": "release the ROC curve of scored labels",
+    "calibration": "release how far scores are from probabilities",
+    "hosmer-lemeshow": "release the Hosmer-Lemeshow test of predicted probabilities",
+    "residuals": "release residuals against predicted values",
+    "budget": "make a budget in a file, or show what was spent",
+    "study": "run a Monte Carlo study, or list them",
+    "warm": "compile everything now, so that first uses do not wait",
+}
 
 
 class UsageError(DpcoreError, ValueError):
     """The arguments of the command line are wrong."""
 
 
-def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
-    """Parse the arguments into ``options``.
-
-    Raises
-    ------
-    UsageError
-        An argument is missing or unknown, or has a wrong type.
-    SystemExit
-        ``--help`` or ``--version`` was given; its text is on standard output.
-    """
-    parser().parse_args(_glued(argv), options)
-
-
-def _glued(argv: Sequence[str]) -> list[str]:
-    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse recognises only -5 and -.5 as numbers.
-
-    The two ends of a range cannot be written so. They get a leading blank, because no option
-    begins with one.
-    """
-    single, ranges = ([f"--{name}" for name in names] for names in (_SINGLE, _RANGES))
-    glued: list[str] = []
-    for word in argv:
-        is_value = len(word) > 1 and word[0] == "-" != word[1]
-        if glued and glued[-1] in single and is_value:
-            glued[-1] += f"={word}"
-        elif is_value and any(earlier in ranges for earlier in glued[-2:]):
-            glued.append(f" {word}")
-        else:
-            glued.append(word)
-    return glued
-
-
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises its errors, which argparse would print after many lines of usage."""
+    """A parser that raises its errors, which argparse would print after many lines of usage.
+
+    Its parsed options have ``flags``: those of options that take values, by the options' names.
+    """
+
+    texts: dict[str, Callable[[], str]]  # help texts that are made when help is asked for
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
 
+    def format_help(self) -> str:
+        for action in self._actions:
+            if action.help is None and action.dest in self.texts:
+                action.help = self.texts[action.dest]()
+        return super().format_help()
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser for all commands."""
+    def add_command(self, command: Command) -> None:
+        """Add the options of a command."""
+        self.description = command.description
+        self.texts = add_options(self, command)
+        taking = [action for action in self._actions if action.nargs != 0 and action.option_strings]
+        self.set_defaults(flags={action.dest: action.option_strings[0] for action in taking})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_known_args(self._glued(args), namespace)
+
+    def _glued(self, argv: Sequence[str]) -> list[str]:
+        """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse recognises only -5 and -.5.
+
+        The two ends of a range cannot be written so. They get a leading blank, because no option
+        begins with one.
+        """
+        by_flag = {flag: action for action in self._actions for flag in action.option_strings}
+        values = [getattr(by_flag.get(word), "nargs", 0) for word in argv]
+        glued: list[str] = []
+        for at, word in enumerate(argv):
+            is_value = len(word) > 1 and word[0] == "-" != word[1]
+            if is_value and at and values[at - 1] is None:
+                glued[-1] += f"={word}"
+            elif is_value and 2 in values[max(at - 2, 0) : at]:
+                glued.append(f" {word}")
+            else:
+                glued.append(word)
+        return glued
+
+
+def command_of(name: str) -> Command:
+    """Return the command with a name."""
+    command: Command = import_module(f".{name.replace('-', '_')}", __package__).COMMAND
+    return command
+
+
+def parser(named: Iterable[str]) -> argparse.ArgumentParser:
+    """Return the parser for all commands, with the options of those that are named."""
     whole = _Parser(
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )
+    whole.texts = {}
     whole.add_argument("--version", action="version", version=f"dpcore {__version__}")
-    add_commands(whole.add_subparsers(metavar="COMMAND", required=True, dest="command"))
+    commands = whole.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    for name, what in COMMANDS.items():
+        own = commands.add_parser(name, allow_abbrev=False, help=what)
+        if name in named:
+            own.add_command(command_of(name))
     return whole

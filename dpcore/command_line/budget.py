@@ -1,28 +1,19 @@
-"""``--budget FILE`` and ``dpcore budget``: the joint cost of releases, kept in a file."""
+"""``dpcore budget``: the joint cost of releases, kept in a file."""
 
 from __future__ import annotations
 
 import argparse
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Final, get_args
 
 from ..privacy.budgets import Budget
-from ..privacy.guarantees import Privacy
+from ..privacy.guarantees import Privacy, Relation
+from .options import Command, given, option
 
-__all__ = ["show", "watching"]
-
-
-def watching(options: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Return the context of the named budget, or a context without a budget."""
-    named = getattr(options, "budget", None)
-    return nullcontext() if named is None else Budget.open(named)
+__all__ = ["COMMAND"]
 
 
-def show(options: argparse.Namespace) -> str:
-    """Open or make a budget, and return its charges as text."""
-    budget = Budget.open(
-        options.file, options.epsilon, rho=options.rho, delta=options.delta, neighbours=None
-    )
+def _run(options: argparse.Namespace) -> str:
+    budget = Budget.open(options.file, **given(options, Budget.open))
     charges, width = budget.log, 24
     lines = [
         f"budget in {options.file}, {budget.neighbours}",
@@ -42,3 +33,22 @@ def _short(privacy: Privacy) -> str:
     """Return a guarantee without its relation of neighbours, which the budget states."""
     text, _, note = str(privacy).partition(" (")
     return f"{text} (SIMULATED)" if "SIMULATED" in note else text
+
+
+COMMAND: Final = Command(
+    _run,
+    "Show the cap of a budget, the privacy that was spent and remains, and the log. With a cap, "
+    "make the file if it does not exist. Other commands charge their release to the budget with "
+    "--budget FILE, and are refused beyond the cap.",
+    functions=(Budget.open,),
+    options={
+        "file": option("an SQLite file", "FILE", flag="file"),
+        "epsilon": option("the cap of a new budget, or"),
+        "rho": option("the cap in zero-concentrated privacy"),
+        "delta": option("the cap on delta, with either (0)"),
+        "neighbours": option(
+            f"the relation of a new budget: {', '.join(get_args(Relation))} (replace-one)",
+            "RELATION",
+        ),
+    },
+)

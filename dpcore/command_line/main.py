@@ -12,26 +12,17 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from traceback import extract_tb
-from typing import Final, TextIO
-
-import dpcore
+from typing import TextIO
 
 from .. import _start
-from ..privacy.spending import called
-from .arguments import UsageError, parse
-from .budget import watching
-from .commands import COMMANDS
-from .running import as_flag, as_typed
+from ..errors import DpcoreError, DpcoreWarning
+from .arguments import UsageError, parser
+from .options import as_flag
 
 __all__ = ["UsageError", "main"]
-
-_TYPED: Final = {
-    **{"pos_label": "--positive", "y_true": "--label", "y_score": "--score"},
-    **{f"`{name}`": as_flag(name) for name in ("unit", "predicted_range", "residual_range")},
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,20 +42,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Closed or None: a result could not be told, but would be paid for.
     if getattr(sys.stdout, "closed", True):
         return _fail("standard output is closed")
+    argv = sys.argv[1:] if argv is None else argv
     options, said = argparse.Namespace(), io.StringIO()
     try:
+        whole = parser(argv)
         _start.listen()
         with redirect_stdout(said):  # argparse ignores errors of standard output
-            parse(sys.argv[1:] if argv is None else argv, options)
+            whole.parse_args(argv, options)
+        from .running import ran  # the help of all commands does not need its imports
+
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", dpcore.DpcoreWarning)
-            with watching(options), called(f"dpcore {options.command}"):
-                text = COMMANDS[options.command](options)
-        return _print(f"{text}\n") or _warn(caught)
+            warnings.simplefilter("always", DpcoreWarning)
+            text = ran(options)
+        return _print(f"{text}\n") or _warn(caught, options.flags)
     except SystemExit:  # --help and --version
         return _print(said.getvalue())
-    except dpcore.DpcoreError as error:
-        return _fail(as_typed(error, options))
+    except DpcoreError as error:
+        return _fail(str(error))
     except MemoryError:
         return _fail("out of memory")
     except KeyboardInterrupt as interrupt:
@@ -84,12 +78,14 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _warn(caught: Sequence[warnings.WarningMessage]) -> int:
-    """Show the warnings: those of dpcore once, each in one line."""
-    ours = [warning for warning in caught if issubclass(warning.category, dpcore.DpcoreWarning)]
+def _warn(caught: Sequence[warnings.WarningMessage], flags: Mapping[str, str]) -> int:
+    """Show the warnings: those of dpcore once, each in one line, with the names of options."""
+    ours = [warning for warning in caught if issubclass(warning.category, DpcoreWarning)]
     for text in dict.fromkeys(str(warning.message) for warning in ours):
-        for argument, flag in _TYPED.items():
-            text = text.replace(argument, flag)
+        for argument, flag in flags.items():
+            text = text.replace(f"`{argument}`", flag)
+            if flag != as_flag(argument):
+                text = text.replace(argument, flag)
         _say(f"warning: {text}")
     for warning in caught:
         if warning not in ours:

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,23 +19,38 @@ from .. import _check
 from ..mechanisms.base import names, registered
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
+from ..privacy.budgets import Budget
+from ..privacy.spending import called
 from ..records.atomic import check_writable, write_together
-from ..records.files import FileError, Format, Progress
+from ..records.files import Column, FileError, Format, Progress, record_batches
 from ..releases.cdf import taken
-from .arguments import TAKE_VALUES, UsageError
-from .options import PICTURES
+from .arguments import UsageError, command_of
+from .options import as_flag
+from .shared_options import PICTURES
 
 __all__ = [
-    "as_flag",
-    "as_typed",
+    "batches",
     "check_outputs",
     "class_of",
-    "input_of",
     "mechanism_of",
     "missing_values",
-    "progress_bar",
+    "ran",
+    "spent_by",
     "written",
 ]
+
+
+def ran(options: argparse.Namespace) -> str:
+    """Run the command, and return what to print. Errors get the names of options."""
+    named = getattr(options, "budget", None)
+    try:
+        watching = nullcontext() if named is None else Budget.open(named)
+        with watching, called(f"dpcore {options.command}"):
+            return command_of(options.command).run(options)
+    except UsageError:
+        raise
+    except dpcore.DpcoreError as error:
+        raise UsageError(_as_typed(error, options)) from error
 
 
 def mechanism_of(
@@ -47,7 +62,8 @@ def mechanism_of(
     """
     name, epsilon, rho, delta = options.mechanism, options.epsilon, options.rho, options.delta
     if name not in ("dyadic", "dyadic-paper"):
-        for flag, value in (("--base", options.base), ("--smooth", options.smooth)):
+        smooth = getattr(options, "smooth", None)
+        for flag, value in (("--base", options.base), ("--smooth", smooth)):
             if value is not None:
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
     if name == "best":
@@ -72,6 +88,11 @@ def mechanism_of(
     mechanism = chosen(**given)
     mechanism.noise_deviation(size)  # refuses a budget too small for this grid
     return taken(mechanism)
+
+
+def spent_by(mechanism: dpcore.mechanisms.Mechanism) -> dict[str, Any]:
+    """Return the arguments of a release by a mechanism, which the budget has gone to."""
+    return {"mechanism": mechanism, "epsilon": None, "rho": None, "delta": None}
 
 
 def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
@@ -105,7 +126,10 @@ def check_outputs(options: argparse.Namespace) -> None:
         if options.plot.suffix.lower() not in PICTURES:
             allowed = ", ".join(PICTURES)
             raise UsageError(f"--plot must end in one of {allowed}; got {str(options.plot)!r}")
-        _require_matplotlib()
+        try:
+            _check.extra("matplotlib.figure", "--plot", "plot")
+        except ValueError as error:  # MPLBACKEND is not the name of a backend
+            raise UsageError(f"--plot: Matplotlib does not start: {error}") from None
     source = Path("/dev/stdin" if options.file == "-" else options.file)
     for flag, path in (("--json", options.json), ("--plot", options.plot)):
         if path is not None:
@@ -120,7 +144,7 @@ def check_outputs(options: argparse.Namespace) -> None:
         raise UsageError(f"--json and --plot must differ; got {str(options.plot)!r} for both")
 
 
-def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
+def _input(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
     """Return the source, and its format if that is known."""
     _check.extra("pyarrow", "reading files", "io")
     import pyarrow
@@ -138,16 +162,23 @@ def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Progress | None]:
+def batches(options: argparse.Namespace, *columns: Column) -> Iterator[Iterator[Any]]:
+    """Read columns of the file in batches of rows, and show how much was read."""
+    source, form = _input(options)
+    with _progress_bar(options.quiet) as advance:
+        yield record_batches(
+            source, columns, format=form, delimiter=options.delimiter, on_progress=advance
+        )
+
+
+@contextmanager
+def _progress_bar(quiet: bool) -> Iterator[Progress | None]:
     """Show how much of a file was read, on a terminal only."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise dpcore.MissingExtraError("a progress bar (--quiet: none)", "cli") from None
-    with tqdm(unit_scale=True, leave=False, file=sys.stderr) as bar:
+    tqdm = _check.extra("tqdm", "a progress bar (--quiet: none)", "cli")
+    with tqdm.tqdm(unit_scale=True, leave=False, file=sys.stderr) as bar:
 
         def advance(done: int, total: int | None, unit: str) -> None:
             bar.total, bar.unit = total, unit
@@ -186,18 +217,17 @@ def written(
     try:
         write_together(contents)
     except FileError as error:
-        raise UsageError(f"{as_typed(error, options)}; nothing was released") from None
+        raise UsageError(f"{_as_typed(error, options)}; nothing was released") from None
 
 
-def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
+def _as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
     """Return the message with the arguments' names on the command line."""
     message = str(error)
     if isinstance(error, FileError):
         return f"{_flag_of(error.file, options)} {message}"
     argument, blank, rest = message.partition(" ")
-    flag = as_flag(argument)
-    is_flag = flag[2:] in TAKE_VALUES and hasattr(error, "argument")
-    return f"{flag}{blank}{rest}" if is_flag else message
+    is_option = argument in options.flags and hasattr(error, "argument")
+    return f"{options.flags[argument]}{blank}{rest}" if is_option else message
 
 
 def _flag_of(file: str, options: argparse.Namespace) -> str:
@@ -213,22 +243,8 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
     return "FILE"
 
 
-def as_flag(argument: str) -> str:
-    """Return the name of a Python argument on the command line."""
-    return f"--{argument.replace('_', '-')}"
-
-
 def _is_same(first: Path, second: Path) -> bool:
     try:
         return first.samefile(second)
     except OSError:  # one of the files does not exist yet
         return os.path.realpath(first) == os.path.realpath(second)
-
-
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise dpcore.MissingExtraError("--plot", "plot") from None
-    except ValueError as error:  # MPLBACKEND is not the name of a backend
-        raise UsageError(f"--plot: Matplotlib does not start: {error}") from None

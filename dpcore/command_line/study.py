@@ -7,19 +7,22 @@ import signal
 import threading
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any, Final
 
 from .. import _check, studies
 from ..studies import Results, Study, StudyError, files
 from .arguments import UsageError
-from .study_options import REPLICATES
+from .options import Command, given, option
+from .shared_options import QUIET
 from .study_reports import study_list, study_summary
 from .study_settings import changed
 
-__all__ = ["run_study"]
+__all__ = ["COMMAND"]
+
+_REPLICATES: Final = 100  # with so many, a mean is known to a tenth of a deviation
 
 
-def run_study(options: argparse.Namespace) -> str:
-    """Run a study or its missing calls, and return its results as text; or list studies."""
+def _run(options: argparse.Namespace) -> str:
     if options.list:
         return study_list(_listed(options.study))
     if options.study is None:
@@ -40,19 +43,13 @@ def _listed(study: str | None) -> dict[str, Study]:
 
 
 def _results(study: Study, options: argparse.Namespace) -> Results:
-    replicates = options.replicates
-    if replicates is None:
-        replicates = -(-REPLICATES // study.size) * study.size
+    own: dict[str, Any] = given(options, studies.run)
+    own |= {"study": study, "progress": False if options.quiet else None}
+    if options.replicates is None:
+        own["replicates"] = -(-_REPLICATES // study.size) * study.size
     try:
         _start_workers(options.workers)
-        return studies.run(
-            study,
-            replicates=replicates,
-            out=options.out,
-            seed=options.seed,
-            workers=options.workers,
-            progress=False if options.quiet else None,
-        )
+        return studies.run(**own)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_kept(options.out)) from None
     except StudyError as error:
@@ -87,3 +84,45 @@ def _kept(out: Path | None) -> list[str]:
     if out is None or not any([*out.glob("*.parquet"), *out.glob("parts/*.parquet")]):
         return []
     return [f"what was done is kept in {str(out)!r}; the same command goes on"]
+
+
+COMMAND: Final = Command(
+    _run,
+    "Run a Monte Carlo study that comes with dpcore, or one in your own Python file, and show the "
+    "means of its results with their intervals. For one seed, the numbers are the same, bit for "
+    "bit, on any number of workers. Studies simulate: their results do not protect the records "
+    "that they use.",
+    functions=(studies.run,),
+    options={
+        "study": option(
+            "a name from --list; or FILE.py; or FILE.py:NAME, if the file has several studies",
+            "STUDY",
+            flag="study",
+            nargs="?",
+        ),
+        "list": option(
+            "list all studies, or describe STUDY, with their parameters; run nothing",
+            action="store_true",
+        ),
+        "replicates": option(
+            f"number of replicates of each combination of parameters ({_REPLICATES}, or "
+            "the next multiple of the study's batch)",
+            required=False,
+        ),
+        "set": option(
+            "other values for a parameter: numbers, or labels that the study knows; repeat "
+            "it for other parameters",
+            "P=V,...",
+            action="append",
+            default=[],
+        ),
+        "out": option(
+            "keep the results as Parquet files in this folder, and continue from its results", "DIR"
+        ),
+        "seed": option("seed of all generators (that of DIR, or a new one)"),
+        "workers": option("number of processes (one per core)", default=-1),
+        "progress": None,  # but for --quiet
+        "level": option("level of the intervals of means (0.95)", "L", float, default=0.95),
+        "quiet": QUIET,
+    },
+)

@@ -8,18 +8,23 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+import numba
 
 from ..kernels import _cache, _compile
 from .arguments import UsageError
+from .options import Command
+from .shared_options import QUIET
 from .uses import USES
 
-__all__ = ["warm"]
+__all__ = ["COMMAND"]
 
 _WRITABLE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 _WIDTH = 30  # the width of the bar
 
 
-def warm(options: argparse.Namespace) -> str:
+def _run(options: argparse.Namespace) -> str:
     """Compile everything that is not in the cache, and return where the cache is and its size.
 
     Raises
@@ -27,8 +32,6 @@ def warm(options: argparse.Namespace) -> str:
     UsageError
         Nothing can be compiled, or the machine code cannot be kept.
     """
-    import numba  # not with this file, which all commands import
-
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise UsageError("nothing is compiled while NUMBA_DISABLE_JIT is set")
     folder = _cache.folder()
@@ -79,3 +82,12 @@ def _show(done: int, what: str) -> None:
             file=sys.stderr,
             flush=True,
         )
+
+
+COMMAND: Final = Command(
+    _run,
+    "Compile everything now, for container images and tests. The machine code is kept on disk, in "
+    "NUMBA_CACHE_DIR or the user's cache folder. It is for this processor and these versions of "
+    "Python, NumPy and Numba.",
+    options={"quiet": QUIET},
+)

@@ -210,9 +210,9 @@ def contents() -> str:
 
 def command_line() -> str:
     """Return the page of the command line: the help of each command."""
-    from dpcore.command_line.arguments import parser
+    from dpcore.command_line.arguments import COMMANDS, parser
 
-    whole = parser()
+    whole = parser(COMMANDS)
     parts = ["# The command line", "", '`pip install "dpcore[cli]"` installs `dpcore`.', ""]
     parts += _fenced(whole.format_help())
     for name, command in _commands(whole):

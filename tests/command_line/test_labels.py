@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcore as dp
-from dpcore.command_line import commands
 from dpcore.command_line import main as cli
+from dpcore.command_line import roc
 
 SCORED = ["--label", "y", "--score", "s"]
 BOUNDS = ["--lower", "0", "--upper", "1", "--size", "8"]
@@ -92,13 +92,13 @@ def test_types_of_parquet_decide(labels, is_text, capsys):
 @pytest.fixture
 def instead(monkeypatch):
     """Let another function run instead of ``dpcore roc``."""
-    return lambda function: monkeypatch.setattr(cli, "COMMANDS", {"roc": function})
+    return lambda function: monkeypatch.setattr(roc, "COMMAND", roc.COMMAND._replace(run=function))
 
 
 def test_warnings_of_a_release_are_lines_of_their_own(capsys, instead):
     """They follow what is printed; those of others are Python's."""
     write(["1", "0"])
-    honest = commands.COMMANDS["roc"]
+    honest = roc.COMMAND.run
 
     def warn(options):
         for _ in range(2):

@@ -10,9 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import dpcore as dp
-from dpcore.command_line import counting, residual_columns
 from dpcore.command_line import main as cli
+from dpcore.command_line import running, scored
 from tests.command_line.tables import EXACT, SECRET, names
 
 SCORED = ["--label", "y", "--score", "s", "--epsilon", "1e6", "--mechanism", "dyadic"]
@@ -38,18 +37,13 @@ def tables(tables):
 @pytest.fixture
 def unread(monkeypatch):
     """Readers that check their arguments, and read nothing."""
-    for module, name in (
-        (counting, "column_batches"),
-        (counting, "record_batches"),
-        (residual_columns, "record_batches"),
-    ):
-        reader = getattr(module, name)
+    reader = running.record_batches
 
-        def read(*arguments, reader=reader, **options):
-            batches = reader(*arguments, **options)  # which checks its arguments at once
-            raise KeyboardInterrupt(batches)
+    def read(*arguments, **options):
+        batches = reader(*arguments, **options)  # which checks its arguments at once
+        raise KeyboardInterrupt(batches)
 
-        monkeypatch.setattr(module, name, read)
+    monkeypatch.setattr(running, "record_batches", read)
 
 
 # What is added to the arguments. The error names the first option.
@@ -202,7 +196,7 @@ def test_files_that_are_refused(refused, command, file, content, words):
 
 
 def test_more_groups_than_records_are_refused_before_anything_is_released(refused, monkeypatch):
-    monkeypatch.setattr(dp, "score_curves_from_counts", None)
+    monkeypatch.setattr(scored, "labelled_score_curves", None)
     error = refused("hosmer-lemeshow", "t.csv", *SCORED, "--groups", "10")
     assert error.startswith("--groups")
     assert error.endswith("9; got 10")

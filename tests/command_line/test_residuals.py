@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -155,6 +155,7 @@ def test_no_number_is_an_error(capsys, column):
 def test_options_are_those_of_python(ran, monkeypatch):
     calls = []
 
+    @wraps(dp.residual_plot)
     def spy(predicted, residuals, *, rng=None, **options):
         calls.append(options)
         return dp.releases.residual_plot.residual_plot(predicted, residuals, rng=rng, **options)
@@ -168,11 +169,12 @@ def test_options_are_those_of_python(ran, monkeypatch):
     assert calls[1] == {
         **{"epsilon": 1.0, "unit": 1.0, "cells": None, "search": "compact", "mechanism": None},
         **{"predicted_range": None, "residual_range": None, "integers": (None, None)},
+        "nan_policy": "raise",
     }
     assert calls[3] == {
         **{"epsilon": 1.0, "unit": (2.0, 0.5), "cells": (8, 4), "search": "sparse-vector"},
-        **{"mechanism": dp.mechanisms.Dawa, "predicted_range": [-100.0, 100.0]},
-        **{"residual_range": None, "integers": (None, None)},
+        **{"mechanism": dp.mechanisms.Dawa, "predicted_range": (-100.0, 100.0)},
+        **{"residual_range": None, "integers": (None, None), "nan_policy": "raise"},
     }
 
 

@@ -63,7 +63,7 @@ def test_bad_arguments(arguments, name):
     ],
 )
 def test_a_guarantee_is_written_so_that_it_can_be_read(privacy, text):
-    from dpcore.command_line.reports import summary
+    from dpcore.command_line.cdf import summary
 
     assert eval(repr(privacy)) == privacy
     assert str(privacy) == text

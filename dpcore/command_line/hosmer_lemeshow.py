@@ -1,0 +1,97 @@
+"""``dpcore hosmer-lemeshow``: the Hosmer-Lemeshow test of predicted probabilities."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from ..curves.scores import ScoreCurves
+from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
+from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from ..statistics.risk_groups import check_groups, check_minimum
+from ..summaries.grid import MOST_CELLS
+from .options import given, option
+from .reports import lines, picture
+from .running import mechanism_of, written
+from .scored import about_scores, counted, released, scored
+from .shared_options import size
+from .sizes import with_size
+
+__all__ = ["COMMAND"]
+
+
+def _run(options: argparse.Namespace) -> str:
+    grid = arcsine_grid(FINEST if options.size is None else options.size)
+    check_groups(options.groups, MOST_CELLS, options.fitted)  # before the file is read
+    check_minimum(options.minimum_expected)
+    mechanism, counts = counted(options, grid, knows_n=False)  # as dpcore.hosmer_lemeshow does
+    check_groups(options.groups, int(counts.sum()), options.fitted)  # before a release
+    if options.size is None:
+        grid, counts = suited(counts, options.groups, partial(_noise, options))
+        mechanism = mechanism_of(options, 2 * grid.size)(None)
+    curves = released(options, grid, mechanism, counts)
+    own = given(options, HosmerLemeshow.from_curves) | {"mechanism": mechanism}
+    test = HosmerLemeshow.from_curves(curves, **own)
+    text = with_size(options, _summary(curves, test.under_noise(), options), grid)
+    draw = partial(picture, test, size=(8, 4.5), legend="upper left", title=options.y_score)
+    written(options, curves.to_json, draw)
+    return text
+
+
+def _noise(options: argparse.Namespace, cells: int) -> float:
+    """Return the mean variance of the noise in counts of both classes, 0 if it is not known."""
+    mechanism = mechanism_of(options, 2 * cells)(None)
+    mean = float(np.mean(np.square(mechanism.noise_deviation(2 * cells))))
+    return mean if np.isfinite(mean) else 0.0
+
+
+def _summary(
+    curves: ScoreCurves,
+    noisy: HosmerLemeshowUnderNoise[HosmerLemeshow],
+    options: argparse.Namespace,
+) -> str:
+    """Return a few lines about a release and its Hosmer-Lemeshow test."""
+    test = noisy.test
+    rows = about_scores(curves, options) | {
+        "statistic": f"{test.statistic:.4g}, {noisy.statistic:.4g} without the mean of the noise",
+        "freedom": f"{test.degrees_of_freedom} degrees, "
+        f"as for a model {'' if test.fitted else 'not '}fitted to these records",
+        "p-value": f"{noisy.pvalue:.3g}, by {noisy.null.size} simulated releases",
+    }
+    heading = (
+        f"{'from':>10}  {'to':>10}  {'positives':>10}  {'expected':>10}"
+        f"  {'negatives':>10}  {'expected':>10}"
+    )
+    printed = [
+        f"{test.edges[g]:>10.4g}  {test.edges[g + 1]:>10.4g}"
+        f"  {test.observed[g, 1]:>10.1f}  {test.expected[g, 1]:>10.1f}"
+        f"  {test.observed[g, 0]:>10.1f}  {test.expected[g, 0]:>10.1f}"
+        f"{f'  {merged} groups in one' if (merged := int(test.merged[g])) > 1 else ''}"
+        for g in range(test.merged.size)
+    ]
+    return "\n".join([*lines(rows), "", heading, *printed])
+
+
+COMMAND: Final = scored(
+    _run,
+    "the Hosmer-Lemeshow test, with a p-value that takes the noise into account. Scores are "
+    "predicted probabilities. Their model must not depend on the records, or must have been "
+    "released itself",
+    HosmerLemeshow.from_curves,
+    options={
+        "size": size(
+            "of [0, 1], of a width like sqrt(p (1 - p)) (by the number of records and the budget)"
+        ),
+        "groups": {},
+        "minimum_expected": {},
+        "fitted": option(
+            "the model was fitted to other records: the test has Q degrees of freedom, not Q - 2",
+            flag="--not-fitted",
+            action="store_false",
+        ),
+    },
+)
