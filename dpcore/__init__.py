@@ -15,10 +15,6 @@ import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _start
-
-_start.end_quietly()
-
 if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     # dpcore is not installed, and the link to ../kernels is missing. This is a source distribution,
     # or a checkout where

@@ -17,8 +17,8 @@ from contextlib import redirect_stdout, suppress
 from traceback import extract_tb
 from typing import TextIO
 
-from .. import _start
 from ..errors import DpcoreError, DpcoreWarning
+from . import interrupts
 from .arguments import UsageError, parser
 from .options import as_flag
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, said = argparse.Namespace(), io.StringIO()
     try:
         whole = parser(argv)
-        _start.listen()
+        interrupts.listen()
         with redirect_stdout(said):  # argparse ignores errors of standard output
             whole.parse_args(argv, options)
         from .running import ran  # the help of all commands does not need its imports

@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle  # noqa: E402
 PACKAGE = ROOT / "dpcore"
 PICTURE = ROOT / "docs" / "project" / "rooms.png"
 # everybody's, and nobody's
-LEFT_OUT = ("errors", "_check", "_documentation", "_process", "_start", "_threads", "__main__")
+LEFT_OUT = ("errors", "_check", "_documentation", "_process", "_threads", "__main__")
 BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"
 WIDE, HIGH = 1.7, 0.62
 ACROSS = {  # places at which few arrows pass behind rooms; other rooms are in the middle

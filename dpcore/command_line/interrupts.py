@@ -1,8 +1,8 @@
-"""Interrupts while the command imports the package, which takes a while.
+"""Interrupts while the command imports what it needs, which takes a while.
 
 Such an interrupt would show a traceback, because no code of the command can catch it yet. Until
 ``listen`` is called, an interrupt ends the process, as in any other program. This happens only in
-the process of the command. In other processes, dpcore leaves interrupts alone.
+the process of the command, when it imports its own room. ``import dpcore`` leaves interrupts alone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,7 @@ def listen() -> None:
 
 def _is_command() -> bool:
     """Return whether this is ``dpcore``, or ``python -m dpcore``."""
-    name = sys.argv[0] if sys.argv else ""
-    if name == "-m":  # Python has this name while it imports packages
-        after = sys.orig_argv.index("-m") + 1 if "-m" in sys.orig_argv else 0
-        return after > 0 and sys.orig_argv[after : after + 1] == ["dpcore"]
-    path = Path(name)
+    path = Path(sys.argv[0] if sys.argv else "")
     return path.stem == "dpcore" or path.parts[-2:] == ("dpcore", "__main__.py")
 
 
