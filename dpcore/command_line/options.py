@@ -11,10 +11,9 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from functools import partial, reduce
 from pathlib import Path
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 import dpcore
@@ -122,9 +121,8 @@ def _offered(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, 
 def _keywords(annotation: Any) -> dict[str, Any] | None:
     """Return the keywords of argparse for a type, or None if text cannot state its values."""
     is_union = get_origin(annotation) in (Union, UnionType)
-    kinds = set(get_args(annotation) if is_union else (annotation,)) - {NoneType, Fraction}
+    kinds = get_args(annotation) if is_union else (annotation,)
     pairs = [kind for kind in kinds if get_origin(kind) is tuple]
-    numbers = kinds & {int, float}
     choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     if choices:
         return {"choices": choices, "type": type(choices[0])}
@@ -134,9 +132,9 @@ def _keywords(annotation: Any) -> dict[str, Any] | None:
         return {"metavar": "TEXT"}
     if bool in kinds:
         return {"action": argparse.BooleanOptionalAction}
-    if numbers:
+    if int in kinds or float in kinds:
         repeated = {"action": "append"} if pairs else {}
-        kind, letter = (float, "X") if float in numbers else (int, "N")
+        kind, letter = (float, "X") if float in kinds else (int, "N")
         return {"type": kind, "metavar": letter, **repeated}
     if pairs and set(get_args(pairs[0])) == {float}:
         return {"type": float, "nargs": 2, "metavar": ("A", "B")}
@@ -148,7 +146,7 @@ def _text(function: Callable[..., Any], parameter: inspect.Parameter) -> str:
     description = _description(function, parameter.name)
     sentence = re.match(_SENTENCE, description)
     text = sentence[1] if sentence else ""
-    if text[:2].istitle() and text[1:2].islower():
+    if re.match(r"[A-Z][a-z ]", text):
         text = text[0].lower() + text[1:]
     default = parameter.default
     if default is None:
