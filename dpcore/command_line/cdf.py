@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..curves.cdf import CDF
-from ..records.files import Column
-from ..records.integers import stated
+from ..records.column import Column
+from ..records.files import Column as FileColumn
 from ..records.times import scalar
 from .arguments import UsageError
 from .options import Command, given, option
@@ -54,14 +54,14 @@ def _counts(
 
     None: neither the options nor the schema of a Parquet file say so. CSV has no types.
     """
-    column = Column(options.column, grid.unit or "numbers")
+    column = FileColumn(options.column, grid.unit or "numbers")
     counts, integers = np.zeros(grid.size, np.int64), options.integers
     try:
         with batches(options, column) as read:
             for batch in read:
-                values = batch.column(0)
+                values = Column.of(batch.column(0))
                 counts += grid.count(values, **given(options, dpcore.Grid.count))
-                integers = stated(integers, values, by_grid=grid.of_integers)
+                integers = values.stated(integers, by_grid=grid.of_integers)
     except dpcore.MissingValueError:
         raise missing_values(f"--column {options.column!r}") from None
     if not counts.any():

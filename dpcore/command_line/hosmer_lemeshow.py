@@ -10,8 +10,7 @@ import numpy as np
 
 from ..curves.scores import ScoreCurves
 from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
-from ..statistics.hosmer_lemeshow import HosmerLemeshow
-from ..statistics.hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from ..statistics.hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS
 from .options import given, option
@@ -51,7 +50,7 @@ def _noise(options: argparse.Namespace, cells: int) -> float:
 
 def _summary(
     curves: ScoreCurves,
-    noisy: HosmerLemeshowUnderNoise[HosmerLemeshow],
+    noisy: HosmerLemeshowUnderNoise,
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about a release and its Hosmer-Lemeshow test."""

@@ -17,9 +17,8 @@ import dpcore
 from ..curves.cdf import CDF
 from ..curves.residual_plot import ResidualPlot
 from ..privacy.spending import unwatched
-from ..records.columns import Chunk, whole
-from ..records.files import Column
-from ..records.integers import stated
+from ..records.column import Chunk, Column
+from ..records.files import Column as FileColumn
 from ..summaries.table_grid import complete_pairs
 from .arguments import UsageError
 from .options import Command, given, option
@@ -74,26 +73,29 @@ def _columns(
     They stay in memory, because bounds come before counts. None: neither the options nor the schema
     of the file say so. CSV has none.
     """
-    predicted = Column(options.predicted, argument="--predicted")
+    predicted = FileColumn(options.predicted, argument="--predicted")
     other = (
-        Column(options.residual, argument="--residual")
+        FileColumn(options.residual, argument="--residual")
         if options.actual is None
-        else Column(options.actual, argument="--actual")
+        else FileColumn(options.actual, argument="--actual")
     )
     kept: tuple[list[Chunk], list[Chunk]] = [], []
     integers: tuple[bool | None, bool | None] = None, None
     with batches(options, predicted, other) as read:
         for batch in read:
-            first, second = (whole(column, "a column") for column in batch.columns)
+            both = [Column.of(values, "a column") for values in batch.columns]
+            first, second = (values.joined() for values in both)
             of_first, of_second = (
-                stated(options.integers, column, by_grid=False) for column in batch.columns
+                values.stated(options.integers, by_grid=False) for values in both
             )
             if options.actual is not None:
                 second, of_second = _less(second, first), of_second and of_first
             integers = of_first, of_second
             try:
                 pair = complete_pairs(
-                    first, second, (str(predicted), str(other)), options.nan_policy
+                    Column.of(first, str(predicted)),
+                    Column.of(second, str(other)),
+                    options.nan_policy,
                 )
             except dpcore.MissingValueError as error:
                 raise missing_values(error.argument) from None

@@ -22,7 +22,8 @@ from ..privacy.allowance import Allowance
 from ..privacy.budgets import Budget
 from ..privacy.spending import called
 from ..records.atomic import check_writable, write_together
-from ..records.files import Column, FileError, Format, Progress, record_batches
+from ..records.files import Column as FileColumn
+from ..records.files import FileError, Format, Progress, record_batches
 from ..releases.cdf import taken
 from .arguments import UsageError, command_of
 from .options import as_flag
@@ -162,7 +163,7 @@ def _input(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
 
 
 @contextmanager
-def batches(options: argparse.Namespace, *columns: Column) -> Iterator[Iterator[Any]]:
+def batches(options: argparse.Namespace, *columns: FileColumn) -> Iterator[Iterator[Any]]:
     """Read columns of the file in batches of rows, and show how much was read."""
     source, form = _input(options)
     with _progress_bar(options.quiet) as advance:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
-from ..records.files import Column
+from ..records.files import Column as FileColumn
 from ..releases.score_curves import labelled_score_curves, named
 from .arguments import UsageError
 from .labels import POSITIVE, scored_labels
 from .options import Command, Option, given, option
 from .reports import about, shown
-from .running import batches, check_outputs, mechanism_of, missing_values, spent_by
+from .running import batches, check_outputs, mechanism_of, missing_values
 from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 
 __all__ = ["about_scores", "counted", "released", "scored"]
@@ -76,8 +76,8 @@ def counted(
 
 def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
     """Return the number of records of each class in each cell, (2 N,), as ``score_counts`` does."""
-    label = Column(options.y_true, "labels", "--label")
-    score = Column(options.y_score, "numbers", "--score")
+    label = FileColumn(options.y_true, "labels", "--label")
+    score = FileColumn(options.y_score, "numbers", "--score")
     counts = np.zeros(2 * grid.size, np.int64)
     with batches(options, label, score) as read:
         for batch in read:
@@ -100,9 +100,8 @@ def released(
 ) -> ScoreCurves:
     """Return the released curves of both classes; warnings name the label that was typed."""
     smooth = getattr(options, "smooth", None)
-    own = given(options, dpcore.score_curves_from_counts) | spent_by(mechanism)
-    own |= {"label": named(options.pos_label), "isotonic": smooth is None}
-    curves = labelled_score_curves(counts, grid, **own)
+    label = named(options.pos_label)
+    curves = labelled_score_curves(counts, grid, mechanism, label, isotonic=smooth is None)
     return curves if smooth is None else curves.smooth(smooth)
 
 
