@@ -21,6 +21,7 @@ __all__ = [
     "GeneratorSource",
     "KeyedSource",
     "Source",
+    "below",
     "checked_key",
     "random_bytes",
     "source",
@@ -30,6 +31,7 @@ KEY_BYTES: Final = 32
 
 _MOST_WORDS: Final = 2**15  # 256 KiB at a time, which fit the second-level cache
 _ZEROS: Final = memoryview(bytes(8 * _MOST_WORDS))
+_WORD: Final = 2**64
 _CHILD: Final = b"dpcore source"
 
 
@@ -155,6 +157,14 @@ def random_bytes(length: int, stream: Source) -> bytes:
     words = np.empty(length // 8, np.uint64)
     stream.fill(words)
     return words.tobytes()
+
+
+def below(bound: int, stream: Source) -> int:
+    """Return an exactly uniform integer of at least 0 and below ``bound``."""
+    while True:  # continues with a probability below bound / 2^64
+        word = int.from_bytes(random_bytes(8, stream), "little")
+        if word < _WORD - _WORD % bound:
+            return word % bound
 
 
 def checked_key(key: object) -> bytes:

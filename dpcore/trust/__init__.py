@@ -12,10 +12,11 @@ Cumulative Distribution Functions*.
 from . import comparison
 from .advice import Advice, Enough, advise, enough
 from .contributions import client_cdf, client_score_curves
-from .models.central import Central, SecureAggregation
+from .models.central import Central
 from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
+from .models.secure_aggregation import SecureAggregation
 from .models.square_wave import SquareWave
 from .models.square_wave_reports import SquareWaveEncoding
 from .models.unary import UnaryEncoding
@@ -31,6 +32,7 @@ from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
+from .protocol.rounds import Round, Sums, TrustModel, trust_models
 from .protocol.servers import Server
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
@@ -53,6 +55,7 @@ __all__ = [
     "PointwiseClient",
     "Protocol",
     "ReportError",
+    "Round",
     "RoundError",
     "SecureAggregation",
     "Server",
@@ -60,7 +63,9 @@ __all__ = [
     "SimulatedSum",
     "SquareWave",
     "SquareWaveEncoding",
+    "Sums",
     "Ticket",
+    "TrustModel",
     "UnaryEncoding",
     "VectorSum",
     "advise",
@@ -74,4 +79,5 @@ __all__ = [
     "opened",
     "release",
     "release_scores",
+    "trust_models",
 ]

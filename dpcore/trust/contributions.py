@@ -19,14 +19,10 @@ from ..records.column import Column
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
-from .models.central import Central, SecureAggregation
-from .models.contribution import MOST_CLIENTS, of_clients, raw_curve, without_empty
-from .models.distributed import DistributedNoise
-from .models.local import Local
+from .protocol.raw_curves import of_clients, raw_curve, without_empty
+from .protocol.rounds import MOST_CLIENTS, Bounded, names_of
 
 __all__ = ["client_cdf", "client_score_curves"]
-
-Trust = Central | SecureAggregation | DistributedNoise | Local
 
 
 @documented
@@ -34,7 +30,7 @@ def client_cdf(
     client_ids: Any,
     values: Any,
     grid: Grid,
-    trust: Trust,
+    trust: Bounded,
     *,
     clients: int | None = None,
     isotonic: bool = True,
@@ -121,7 +117,7 @@ def client_score_curves(
     y_true: Any,
     y_score: Any,
     grid: Grid,
-    trust: Trust,
+    trust: Bounded,
     *,
     clients: int | None = None,
     pos_label: Label | None = None,
@@ -187,34 +183,33 @@ def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic
     grid._refuse_times("grid")
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")
-    if not isinstance(trust, Trust):
-        what = "must be a Central, SecureAggregation, DistributedNoise or Local"
-        raise DtypeError("trust", type(trust).__name__, what)
+    if not isinstance(trust, Bounded):
+        raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(Bounded)}")
     if trust.records is None:
         what = "must have a contribution bound; dpcore.cdf and dpcore.score_curves take it without"
         raise ParameterError("trust", "records=None", what)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
-    if isinstance(trust, DistributedNoise | Local):
+    if (reporters := trust.reporters) is not None:
         if clients is not None:
             raise ParameterError("clients", clients, "must be left out: the trust model has it")
-        return trust.reports if isinstance(trust, DistributedNoise) else trust.clients
+        return reporters
     if clients is None:
         raise ParameterError("clients", None, "must be given: this trust model does not have it")
     return _check.integer("clients", clients, 1, MOST_CLIENTS)
 
 
 def _contributed(
-    client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
+    client_ids: Any, size: int, trust: Bounded, clients: int, rng: np.random.Generator | None
 ) -> Contributed:
-    """Choose records of each client at random: for Local, one of the records that count."""
+    """Choose records of each client at random, or one of the records that count."""
     assert trust.records is not None
-    chooser = choose_slots if isinstance(trust, Local) else choose
+    chooser = choose if trust.reported == trust.records else choose_slots
     return chooser(client_ids, size, clients, trust.records, rng)
 
 
 def _released(
-    counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None, what: str
+    counts: NDArray[np.int64], trust: Bounded, rng: np.random.Generator | None, what: str
 ) -> CDF:
     """Return the raw curve over numbered cells."""
     trust.noise_deviation(counts.size)  # refuses a budget too small for so many cells

@@ -33,7 +33,7 @@ class _Silent:
 def exact(protocol, held):
     """The sum of the clients' vectors, with the shares of the noise taken out."""
     silent = replace(protocol)
-    object.__setattr__(silent, "noise", tuple(each and _Silent() for each in protocol.noise))
+    silent.round.noise = tuple(each and _Silent() for each in protocol.noise)
     return sum(Client(silent).vector(np.array(cells, int)) for cells in held)
 
 

@@ -21,7 +21,6 @@ from dpcore.trust import (
     SharedVectors,
     agree,
 )
-from dpcore.trust.protocol.function_noise import noise_of
 from tests.trust.rounds import RNG, ROUND, reports_of, send, server_of, settled
 
 SIZE, N = 100, 60
@@ -115,7 +114,9 @@ def test_servers_of_functions_open_counts_with_the_noise_of_each(trust):
     curve = PointwiseCDF(aggregator, GRID)
     noise = np.zeros(SIZE, np.int64)
     for server in servers:
-        noise += noise_of(server._tally, server.protocol).of_prefixes(EVERYWHERE)
+        context = b"".join(server.protocol.key)
+        own = server.protocol.round.noise_of(server._tally.memory, context, True)
+        noise += own.of_prefixes(EVERYWHERE)
     np.testing.assert_array_equal(curve.counts_at(GRID.thresholds), np.cumsum(COUNTS) + noise)
     assert noise.any()
     assert curve.mechanism["name"] == "function-sharing"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hmac
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from dpcore.noise.sources import source
 from dpcore.trust import Client, FunctionSharing, Protocol, Server, Ticket, agree
 from dpcore.trust.models.remembered_noise import RememberedNoise
 from dpcore.trust.protocol import wire
-from dpcore.trust.protocol.function_noise import noise_of
-from dpcore.trust.protocol.tally import Tally
 from tests.trust.rounds import (
     FUNCTIONS,
     RNG,
@@ -83,10 +83,10 @@ def test_merged_servers_have_noise_of_what_both_had():
     for servers in (ours, theirs):
         agree(servers)
     again, others = resumed(ours), resumed(theirs)
-    contents = [server._tally.content for server in (ours[0], theirs[0])]
+    contents = [server._tally.memory.content for server in (ours[0], theirs[0])]
     for one, other in zip(ours + again, theirs + others, strict=True):
         one.merge(other)
-    assert ours[0]._tally.content == contents[0] ^ contents[1] != 0
+    assert ours[0]._tally.memory.content == contents[0] ^ contents[1] != 0
     assert contents[1] not in (0, contents[0])
     np.testing.assert_array_equal(counts_of(again, EVERYWHERE), counts_of(ours, EVERYWHERE))
 
@@ -96,22 +96,24 @@ def test_reports_that_are_alike_do_not_cancel(trust):
     protocol = Protocol(trust, 20, ROUND)
     servers = waiting(protocol, clients=1)
     agree(servers)
-    contents = [server._tally.content for server in servers]
+    contents = [server._tally.memory.content for server in servers]
     reports = Client(protocol).report(3)
     for identity in (b"1" * 16, b"2" * 16):
         send(servers, [resigned(report, report_id=identity) for report in reports])
     agree(servers)
     for server, content in zip(servers, contents, strict=True):
-        assert server._tally.content != content
+        assert server._tally.memory.content != content
 
 
 def known(protocol, **more):
-    """The tally of a server whose secret is no secret."""
-    tally = Tally.empty(protocol)
-    tally.noise_key, tally.content = bytes(range(32)), 5
-    for name, value in more.items():
-        setattr(tally, name, value)
-    return tally
+    """The memory of a server whose secret is no secret."""
+    memory = protocol.round.memory(0, source(None))
+    return replace(memory, **{"noise_key": bytes(range(32)), "content": 5, **more})
+
+
+def noise_of(memory, protocol):
+    """The noise of a server."""
+    return protocol.round.noise_of(memory, b"".join(protocol.key), False)
 
 
 def test_noise_depends_on_the_secret_the_reports_the_round_and_all_parameters():
@@ -133,7 +135,7 @@ def test_noise_depends_on_the_secret_the_reports_the_round_and_all_parameters():
 def test_a_servers_key_is_made_as_is_written():
     """docs/guides/wire.md, section 5."""
     server = Server(PROTOCOL, place=0)
-    secret, content = server._tally.noise_key, bytes(32)
+    secret, content = server._tally.memory.noise_key, bytes(32)
     for cell in range(5):
         report = Client(PROTOCOL).report(cell)[0]
         server.add(report)
@@ -144,16 +146,18 @@ def test_a_servers_key_is_made_as_is_written():
     context = b"dpcore server noise" + ROUND + PROTOCOL.digest + content
     key = hmac.digest(secret, context, "sha256")
     expected = RememberedNoise(PROTOCOL.trust.tree(20), PROTOCOL.noise, key).of_nodes()
-    np.testing.assert_array_equal(noise_of(server._tally, PROTOCOL).of_nodes(), expected)
+    np.testing.assert_array_equal(noise_of(server._tally.memory, PROTOCOL).of_nodes(), expected)
     assert secret + content in server.to_bytes()
 
 
 def test_each_server_has_a_secret_of_its_own():
     """Noise that others can compute is none."""
-    keys = [Server(FUNCTIONS, place=i % 2)._tally.noise_key for i in range(20)]
+    keys = [Server(FUNCTIONS, place=i % 2)._tally.memory.noise_key for i in range(20)]
     assert len(set(keys)) == 20
     assert {len(key) for key in keys} == {32}
     ones = np.unpackbits(np.frombuffer(b"".join(keys), np.uint8)).sum()
     assert abs(int(ones) - 20 * 128) < 8 * np.sqrt(20 * 64)
-    seeded = [Server(FUNCTIONS, place=0, rng=RNG(seed))._tally.noise_key for seed in (1, 1, 2)]
+    seeded = [
+        Server(FUNCTIONS, place=0, rng=RNG(seed))._tally.memory.noise_key for seed in (1, 1, 2)
+    ]
     assert seeded[0] == seeded[1] != seeded[2]

@@ -33,7 +33,7 @@ from tests.trust.rounds import LOCAL, NOISY, RNG, ROUND, closed, filled, reports
 def counts_of(protocol, seed, cell):
     """What a client's report is made of, before it is split."""
     rng = RNG(seed)
-    return Client(protocol, rng)._counts(np.array([cell]), 0, source(rng))
+    return protocol.round.vector(np.array([cell]), np.ones(1, int), source(rng))
 
 
 # --- the law of what is released
@@ -124,7 +124,7 @@ def test_levels_without_noise_are_not_told():
     assert counts[0] == 1  # the root is no secret: it has no noise
     hidden = (NOISY.noise[0], None, *NOISY.noise[2:])
     protocol = replace(NOISY)
-    object.__setattr__(protocol, "noise", hidden)
+    protocol.round.noise = hidden
     assert not np.any(counts_of(protocol, 1, 7)[protocol.starts[1] : protocol.starts[2]])
 
 

@@ -58,7 +58,8 @@ def totals_of(protocol, reports):
 @given(st.integers(2, 9), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4))
 def test_shares_sum_exactly_and_wrap_around(servers, numbers):
     protocol = Protocol(SecureAggregation(servers), 4, ROUND)
-    shares = Client(protocol)._shares(np.array(numbers, np.int64), source(None))
+    payloads = protocol.round.split(np.array(numbers, np.int64), source(None))
+    shares = [(protocol.round.kind(place), payload) for place, payload in enumerate(payloads)]
     total = np.zeros(4, np.uint64)
     for kind, payload in shares:
         if kind == wire.SEED:
@@ -84,7 +85,7 @@ def test_totals_are_the_sums_of_what_clients_counted(servers):
     rng, expected = RNG(3), np.zeros(protocol.words, np.int64)
     for cell in cells:  # the same generator, before what splitting takes from it
         state = rng.bit_generator.state
-        expected += Client(protocol, rng)._counts(np.array([int(cell)]), 0, source(rng))
+        expected += protocol.round.vector(np.array([int(cell)]), np.ones(1, int), source(rng))
         rng.bit_generator.state = state
         Client(protocol, rng).report(int(cell))
     totals = totals_of(protocol, reports_of(protocol, cells, seed=3))

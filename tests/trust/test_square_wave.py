@@ -14,7 +14,7 @@ from scipy.stats import multinomial, norm
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.kernels.clients import square_wave
-from dpcore.trust import Local, Protocol, SquareWave, SquareWaveEncoding, client_cdf
+from dpcore.trust import Local, SquareWave, SquareWaveEncoding, client_cdf
 from dpcore.trust.models import blocks
 from dpcore.trust.models.square_wave_reports import _spread
 from tests import reference
@@ -137,7 +137,6 @@ UNIT = dp.Grid.uniform(0, 1, 4)
         (lambda: SquareWave(1.0, clients=5, resolution=1.5), DtypeError, "resolution"),
         (lambda: SquareWave(1.0, 5).release(np.ones(4, int)), ParameterError, "counts .* 5 "),
         (lambda: SquareWave(1.0, 5).noise_deviation(0), ParameterError, "size"),
-        (lambda: Protocol(SquareWave(1.0, 5), 8, bytes(16)), DtypeError, "trust"),
         (lambda: client_cdf([1], [0.5], UNIT, SquareWave(1.0, 5)), DtypeError, "trust"),
     ],
 )

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.errors import DpcoreError, DtypeError, FormatError, ParameterError
+from dpcore.mechanisms import NoNoise
 from dpcore.trust import (
-    Central,
     Client,
     DistributedNoise,
     Local,
@@ -256,7 +256,7 @@ def test_reports_of_other_rounds_and_parameters_are_refused(protocol):
 @pytest.mark.parametrize(
     ("make", "error", "name"),
     [
-        (lambda: Protocol(Central(1.0), 20, ROUND), DtypeError, "trust"),
+        (lambda: Protocol(NoNoise(), 20, ROUND), DtypeError, "trust"),
         (lambda: replace(SECURE, size=1), ParameterError, "size"),
         (lambda: replace(SECURE, size=20.0), DtypeError, "size"),
         (lambda: replace(SECURE, round_id="0" * 16), DtypeError, "round_id"),

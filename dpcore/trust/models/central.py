@@ -1,29 +1,29 @@
-"""A curator who sees the records, and secure aggregation, where nobody sees more than their sum."""
+"""A curator, who sees the records and adds the noise."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import _check
-from ...mechanisms.base import Mechanism, Work
+from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
-from ...mechanisms.no_noise import NoNoise
+from ...noise.sources import KeyedSource, Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
+from ..protocol.rounds import Bounded, Memory, Round, Sums
+from ..protocol.wire import ReportError, RoundError
 from .contribution import for_client, most_records
+from .server_secret import ServerSecret
 
-__all__ = ["Central", "SecureAggregation"]
-
-_MOST_SERVERS = 2**8
+__all__ = ["Central"]
 
 
 @dataclass(frozen=True, slots=True)
-class Central(Mechanism):
+class Central(Bounded):
     """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
 
     All mechanisms of ``dpcore.mechanisms`` stand for this trust model. This class serves to compare
@@ -105,6 +105,10 @@ class Central(Mechanism):
             "budgets": of_tree["budgets"],
         }
 
+    def round(self, size: int, servers: int | None = None) -> Round:
+        """Return a round whose clients send their cells to the curator."""
+        return _Curated(self, size)
+
     def _whole(self) -> Allowance:
         """Return the allowance for all records of a client together."""
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
@@ -126,85 +130,60 @@ class Central(Mechanism):
         return self._hierarchy()._prepared(exact)
 
 
-@dataclass(frozen=True, slots=True)
-class SecureAggregation(Mechanism):
-    """The exact sum of all reports, and nothing else about them: **no differential privacy**.
+class _Curated(Round):
+    """Cells in plain, for a server that counts them, and gives away counts with noise.
 
-    Each client splits its report into shares for servers that do not collude. Each server alone
-    sees uniform random numbers. The sum of all shares is exact, and so is the curve. Somebody who
-    knows all records but one learns that record from the sum.
-
-    Parameters
-    ----------
-    servers
-        The number of servers, 2 to 256.
-    records
-        The contribution bound: the most records of a client that count, 1 to 64.
-
-    Raises
-    ------
-    DtypeError, ParameterError
-        An argument is not as above.
-
-    Notes
-    -----
-    Federated paper, section 2.2. ``privacy.epsilon`` is infinite.
-
-    Examples
-    --------
-    >>> import dpcore as dp
-    >>> trust = dp.trust.SecureAggregation(servers=3)
-    >>> curve = dp.cdf([0.1, 0.3, 0.35, 0.9], dp.Grid.uniform(0, 1, 4), trust)
-    >>> curve.counts, curve.privacy.epsilon
-    (array([1., 3., 3., 4.]), inf)
+    The noise is a function of the server's secret and of the settled reports. So a server that goes
+    on from a file gives away the same.
     """
 
-    servers: int = 2
-    records: int = 1
+    servers_draw = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", most_records(self.records))
-        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
-        object.__setattr__(self, "servers", servers)
+    def __init__(self, trust: Central, cells: int) -> None:
+        super().__init__(trust, cells)
+        self.records = self.most_records = self._cells_in_report = trust.records
+        budget = (trust.epsilon, trust.rho, trust.delta)
+        self.exact = " ".join("-" if part is None else str(Fraction(part)) for part in budget)
 
-    @property
-    def privacy(self) -> Privacy:
-        """No guarantee: epsilon is infinite."""
-        return for_client(Privacy(math.inf), self.records)
+    def report(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> list[bytes]:
+        return [np.repeat(cells, numbers).astype("<u8").tobytes()]
 
-    @property
-    def record_privacy(self) -> Privacy:
-        """No guarantee, either."""
-        return Privacy(math.inf)
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        return 8 * self._cells_in_report
 
-    def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return zeros, (N,).
+    def check(self, kind: int, payload: bytes) -> None:
+        super().check(kind, payload)
+        if np.any(np.frombuffer(payload, "<u8") >= self.cells):
+            raise ReportError("payload", "is about a cell that does not exist")
 
-        Examples
-        --------
-        >>> from dpcore.trust import SecureAggregation
-        >>> SecureAggregation().noise_deviation(4)
-        array([0., 0., 0., 0.])
-        """
-        return NoNoise().noise_deviation(size)
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+        one = np.ones(1, np.uint64)
+        return [(cell, one) for cell in np.frombuffer(payload, "<u8").tolist()]
 
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
+    def memory(self, place: int | None, stream: Source) -> ServerSecret:
+        return ServerSecret.drawn(stream)
 
-        Examples
-        --------
-        >>> from dpcore.trust import SecureAggregation
-        >>> SecureAggregation(servers=3).describe()
-        {'name': 'secure-aggregation', 'servers': 3, 'records': 1}
-        """
-        return {
-            "name": "secure-aggregation",
-            "servers": self.servers,
-            "records": self.records,
-        }
+    def memory_from(self, read: Callable[[int], bytes]) -> ServerSecret:
+        return ServerSecret.read(read)
 
-    def _budget(self) -> Allowance:
-        return NoNoise()._budget()
+    def given(
+        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
+    ) -> NDArray[np.uint64]:
+        assert isinstance(memory, ServerSecret)
+        released = np.empty((1, self.cells))
+        stream = KeyedSource(memory.key(context), simulated=simulated)
+        self.trust._prepared(totals.astype(np.int64)).fill(released, stream)
+        return np.asarray(released[0]).view(np.uint64)
 
-    def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        return NoNoise()._prepared(exact)
+    def check_sums(self, sums: Sums) -> None:
+        released = self.numbers(sums.totals)
+        if not np.isfinite(released).all() or released[-1] != self.records_in(sums):
+            raise RoundError("the last count is not the number of records in the reports")
+
+    def numbers(self, totals: NDArray[np.uint64]) -> NDArray[np.float64]:
+        return totals.view(np.float64)
+
+    def estimates(self, sums: Sums) -> NDArray[np.float64]:
+        return self.numbers(sums.totals)

@@ -5,26 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ... import _check
-from ...curves.cdf import CDF
-from ...curves.scores import numbered
-from ...mechanisms import Mechanism
 from ...privacy.guarantees import Privacy
-from ...summaries.grid import Grid
+from ..protocol.rounds import MOST_CLIENTS
 
-__all__ = [
-    "MOST_CLIENTS",
-    "for_client",
-    "most_records",
-    "of_clients",
-    "raw_curve",
-    "without_empty",
-]
+__all__ = ["for_client", "most_records"]
 
-MOST_CLIENTS: Final = 2**40
 _MOST_SLOTS: Final = 2**46  # sums in fine units fit 64 bits
 
 
@@ -36,33 +22,3 @@ def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
 def for_client(privacy: Privacy, records: int) -> Privacy:
     """Return a guarantee as one for a client with so many records."""
     return privacy if records == 1 else replace(privacy, neighbours="replace-client")
-
-
-def raw_curve(
-    counts: NDArray[np.int64] | NDArray[np.float64], n: int, trust: Mechanism, simulated: bool
-) -> CDF:
-    """Return the raw curve that a trust model has released, over numbered cells."""
-    return CDF(
-        grid=numbered(counts.size),
-        counts=counts,
-        n=n,
-        privacy=replace(trust.privacy, simulated=simulated),
-        mechanism=trust.describe(),
-        noise_deviation=trust.estimated_deviation(counts),
-    )
-
-
-def of_clients(joint: CDF) -> CDF:
-    """Return the curve with the guarantee for clients that may have any number of records."""
-    return replace(joint, privacy=replace(joint.privacy, neighbours="replace-client"))
-
-
-def without_empty(joint: CDF, grid: Grid) -> CDF:
-    """Return the curve of the records that are not empty; the empty ones are in the last cell.
-
-    Their number is released like the counts, as under add-or-remove-one.
-    """
-    counts = joint.counts[:-1].astype(np.float64)
-    counts[-1] = n = max(1, round(float(counts[-1])))
-    deviation = joint.noise_deviation[:-1]
-    return replace(joint, grid=grid, counts=counts, n=n, noise_deviation=deviation)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,20 @@ from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from .contribution import MOST_CLIENTS, for_client, most_records
+from ..protocol.rounds import MOST_CLIENTS, Bounded, WithVectors
+from ..protocol.wire import RoundError
+from .contribution import for_client, most_records
+from .share_rounds import VectorRound
 from .tree_of_shares import TreeOfShares
 
 __all__ = ["DistributedNoise"]
 
+_MOST_SERVERS: Final = 2**8
+_DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
+
 
 @dataclass(frozen=True, slots=True)
-class DistributedNoise(TreeOfShares):
+class DistributedNoise(TreeOfShares, WithVectors, Bounded):
     """Differential privacy for a sum of reports, each of which contains a share of the noise.
 
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
@@ -126,6 +132,25 @@ class DistributedNoise(TreeOfShares):
         """How many reports there are."""
         return self.clients if self.reporting is None else self.reporting
 
+    @property
+    def reporters(self) -> int:
+        """How many clients report."""
+        return self.reports
+
+    def over(self, clients: int) -> Self:
+        """Return the trust model for so many clients in the sums."""
+        if not self.required <= clients <= self.clients:
+            wanted = f"{self.required} to {self.clients}"
+            raise RoundError(f"the sums are over {clients} clients; the trust model needs {wanted}")
+        return replace(self, reporting=clients)
+
+    def round(self, size: int, servers: int | None = None) -> VectorRound:
+        """Return a round whose clients share counts with their shares of the noise."""
+        if servers is None:
+            servers = _DEFAULT_SERVERS
+        servers = _check.integer("servers", servers, _DEFAULT_SERVERS, _MOST_SERVERS)
+        return _NoisyRound(replace(self, reporting=None), size, servers)
+
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
 
@@ -166,3 +191,16 @@ class DistributedNoise(TreeOfShares):
                 what += "; records=None is for clients with any number of records"
             raise ParameterError("counts", int(exact.sum()), what)
         return TreeOfShares._prepared(self, exact)
+
+
+class _NoisyRound(VectorRound):
+    """A sum of vectors that has its guarantee if enough clients are in it."""
+
+    def __init__(self, trust: DistributedNoise, cells: int, receivers: int) -> None:
+        super().__init__(trust, cells, receivers)
+        self.exact = str(Fraction(trust.epsilon))
+        self.records = self.most_records = trust.records
+        self.least_reports, self.most_reports = trust.required, trust.clients
+
+    def mechanism(self, reports: int) -> DistributedNoise:
+        return replace(self.trust, reporting=reports)  # type: ignore[no-any-return]

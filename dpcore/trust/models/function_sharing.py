@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ... import _check
+from ...errors import DpcoreError, FormatError
+from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.hierarchy import Hierarchy
+from ...noise.sources import Source
 from ...privacy.allowance import Allowance
+from .. import comparison
+from ..comparison.generation import keys_from_seeds
+from ..protocol import wire
+from ..protocol.rounds import Answering, AnsweringRound, Memory, Settled
+from ..protocol.wire import ReportError
+from .remembered_noise import RememberedNoise
+from .server_secret import ServerSecret
+from .share_rounds import ShareRound
 from .tree_of_shares import TreeOfShares
 
 __all__ = ["FunctionSharing"]
 
 _MOST_SERVERS: Final = 2**8
+_KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two servers
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionSharing(TreeOfShares):
+class FunctionSharing(TreeOfShares, Answering):
     """Differential privacy for counts that servers open, of functions that clients have shared.
 
     A client's record is a step function: 1 from its cell on, 0 before. The client shares this
@@ -99,6 +114,11 @@ class FunctionSharing(TreeOfShares):
         """How many servers add noise."""
         return self.servers
 
+    def round(self, size: int, servers: int | None = None) -> AnsweringRound:
+        """Return a round whose clients share step functions."""
+        kind = _KeyRound if self.servers == _KEYED_SERVERS else _TableRound
+        return kind(self, size, self.servers)
+
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
 
@@ -124,3 +144,179 @@ class FunctionSharing(TreeOfShares):
 
     def _budget(self) -> Allowance:
         return Allowance.checked(self.epsilon, None, "replace-one")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Functions(ServerSecret):
+    """A server's secret, its place, and the keys of settled functions that are not added up.
+
+    Keys are in blocks of one key behind the other.
+    """
+
+    at: int = 0
+    keys: tuple[bytes, ...] = ()
+
+    @property
+    def place(self) -> int:
+        """Which server this is, from 0."""
+        return self.at
+
+    def with_settled(self, reports: Sequence[Settled]) -> Self:
+        fresh = b"".join(report.payload for report in reports if report.kind == wire.FUNCTION)
+        keys = _with(self.keys, fresh) if fresh else self.keys
+        return replace(ServerSecret.with_settled(self, reports), keys=keys)
+
+    def with_all_of(self, other: Memory) -> Self:
+        assert isinstance(other, _Functions)
+        keys = (*self.keys, *other.keys)
+        return replace(ServerSecret.with_all_of(self, other), keys=keys)
+
+    def to_bytes(self) -> bytes:
+        kept = b"".join(self.keys)
+        length = len(kept).to_bytes(8, "little")
+        return ServerSecret.to_bytes(self) + bytes([self.at]) + length + kept
+
+
+class _TableRound(ShareRound, AnsweringRound):
+    """A client's step function, whose values at all cells are split into shares.
+
+    Servers add up shares of cumulative counts, answer with noise on these, and at the end give away
+    the counts of all nodes with noise.
+    """
+
+    trust: FunctionSharing
+
+    def __init__(self, trust: FunctionSharing, cells: int, receivers: int) -> None:
+        super().__init__(trust, cells, receivers)
+        self.exact = str(Fraction(trust.epsilon))
+
+    def shared(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> NDArray[np.int64]:
+        steps = np.zeros(self.cells, np.int64)
+        steps[cells[0] :] = 1
+        return steps
+
+    @property
+    def shared_words(self) -> int:
+        """How many numbers a client shares: the values of its function."""
+        return self.cells
+
+    def memory(self, place: int | None, stream: Source) -> Memory:
+        return replace(_Functions.drawn(stream), at=place or 0)
+
+    def memory_from(self, read: Callable[[int], bytes]) -> Memory:
+        secret, place = _Functions.read(read), read(1)[0]
+        kept = read(int.from_bytes(read(8), "little"))
+        if place >= self.receivers or not self._are_keys(kept):
+            raise FormatError("has a place or keys that such a server cannot have")
+        return replace(secret, at=place, keys=(kept,) if kept else ())
+
+    def shares_at(
+        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        return totals[cells]
+
+    def noise_at(
+        self, memory: Memory | None, context: bytes, simulated: bool
+    ) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+        return self.noise_of(memory, context, simulated).of_prefixes
+
+    def noise_of(self, memory: Memory | None, context: bytes, simulated: bool) -> RememberedNoise:
+        """Return a server's noise, which depends on the settled reports."""
+        assert isinstance(memory, ServerSecret)
+        tree, key = self.trust.tree(self.cells), memory.key(context)
+        return RememberedNoise(tree, self.noise, key, simulated=simulated)
+
+    def added_up(
+        self, totals: NDArray[np.uint64], memory: Memory | None
+    ) -> tuple[NDArray[np.uint64], Memory] | None:
+        return None
+
+    def given(
+        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
+    ) -> NDArray[np.uint64]:
+        added = self.added_up(totals, memory)
+        shares = totals if added is None else added[0]
+        counts = np.diff(shares, prepend=np.uint64(0)).view(np.int64)
+        nodes = kernels.node_sums(counts, np.array(self.branching, np.int64), self.starts)
+        nodes += self.noise_of(memory, context, simulated).of_nodes()
+        for level, (share, part) in enumerate(zip(self.noise, self.levels(), strict=True)):
+            if level and share is None:  # it has no noise, so it must not be disclosed
+                nodes[part] = 0
+        return nodes.view(np.uint64)
+
+    def _are_keys(self, kept: bytes) -> bool:
+        return not kept
+
+
+class _KeyRound(_TableRound):
+    """A client's step function, of which each of two servers gets a key."""
+
+    kinds = (wire.FUNCTION,)
+
+    @property
+    def bits(self) -> int:
+        """L, the least number with 2^L >= cells: keys of comparison functions have L bits."""
+        return max(1, (self.cells - 1).bit_length())
+
+    def report(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> list[bytes]:
+        seeds = np.empty((2, 1, 2), np.uint64)
+        stream.fill(seeds.reshape(-1))
+        keys = keys_from_seeds(cells.astype(np.uint64), seeds, self.bits)
+        return [key.packed.tobytes() for key in keys]
+
+    def kind(self, place: int) -> int:
+        return wire.FUNCTION
+
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        return comparison.key_bytes(self.bits)
+
+    def is_for(self, kind: int, payload: bytes, place: int) -> bool:
+        return _party(payload) == place
+
+    def check(self, kind: int, payload: bytes) -> None:
+        super().check(kind, payload)
+        try:
+            comparison.Keys.from_packed(payload, self.bits, _party(payload))
+        except DpcoreError:  # the length and the party are right
+            raise ReportError("payload", "has bits that mean nothing") from None
+
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+        return []  # the memory keeps the keys
+
+    def shares_at(
+        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        assert isinstance(memory, _Functions)
+        shares = totals[cells]
+        for block in memory.keys:
+            keys = comparison.Keys.from_packed(block, self.bits, 1 if memory.at else 0)
+            shares += comparison.evaluate_sum(keys, cells)
+        return shares
+
+    def added_up(
+        self, totals: NDArray[np.uint64], memory: Memory | None
+    ) -> tuple[NDArray[np.uint64], Memory] | None:
+        assert isinstance(memory, _Functions)
+        if not memory.keys:
+            return None
+        shares = self.shares_at(totals, memory, np.arange(self.cells))
+        return shares, replace(memory, keys=())
+
+    def _are_keys(self, kept: bytes) -> bool:
+        return len(kept) % self.payload_bytes(wire.FUNCTION) == 0
+
+
+def _party(payload: bytes) -> Literal[0, 1]:
+    """Return for which server this key is, by its first bit (docs/proofs/function-sharing.md)."""
+    return 1 if payload[0] & 1 else 0
+
+
+def _with(blocks: tuple[bytes, ...], fresh: bytes) -> tuple[bytes, ...]:
+    """Return blocks and one more, joined so that blocks are few and bytes are seldom copied."""
+    while blocks and len(blocks[-1]) <= len(fresh):
+        blocks, fresh = blocks[:-1], blocks[-1] + fresh
+    return (*blocks, fresh)

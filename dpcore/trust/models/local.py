@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -17,16 +17,20 @@ from ...errors import ParameterError
 from ...kernels.smoothing.isotonic import isotonic
 from ...kernels.trees import hierarchy as kernels
 from ...kernels.trees import hierarchy_errors, record_variances, worst_records
-from ...mechanisms.base import Mechanism, Work
+from ...mechanisms.base import Work
 from ...mechanisms.branching import Branching, uniform_branching
 from ...mechanisms.hierarchy import Hierarchy
-from ...noise.sources import Source
+from ...noise.sources import Source, below
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy, double_above
 from ...summaries.grid import MOST_CELLS
-from .contribution import MOST_CLIENTS, for_client, most_records
+from ..protocol import wire
+from ..protocol.rounds import MOST_CLIENTS, Bounded, Round, Sums
+from ..protocol.wire import ReportError, RoundError
+from .contribution import for_client, most_records
 from .dealing import dealt, generator
 from .unary import UnaryEncoding
+from .unary_reports import perturbed
 
 __all__ = ["Local"]
 
@@ -35,7 +39,7 @@ _ROUNDING = Fraction(1, 2**48)  # more than the rounding error of a few operatio
 
 
 @dataclass(frozen=True, slots=True)
-class Local(Mechanism):
+class Local(Bounded):
     """Differential privacy for every single report: optimised unary encoding on a tree.
 
     Each client is asked for one level of a tree, which is chosen at random and without its data. It
@@ -108,6 +112,20 @@ class Local(Mechanism):
         assert whole.epsilon is not None
         epsilon = math.log1p(math.expm1(whole.epsilon) / self.records)
         return Privacy(double_above(Fraction(epsilon) * (1 + _ROUNDING)))
+
+    @property
+    def reported(self) -> int:
+        """1: a client reports one of its records that count, or an empty one."""
+        return 1
+
+    @property
+    def reporters(self) -> int:
+        """How many clients report."""
+        return self.clients
+
+    def round(self, size: int, servers: int | None = None) -> Round:
+        """Return a round whose clients send perturbed bits of one level to one server."""
+        return _BitRound(self, size)
 
     @property
     def encoding(self) -> UnaryEncoding:
@@ -346,6 +364,81 @@ class Local(Mechanism):
         else:
             totals = encoding.perturbed_totals(nodes, reports, workers=1)
         return encoding.estimates(totals, reports)
+
+
+class _BitRound(Round):
+    """A level, which is not secret, and the perturbed bits of its nodes, for one server."""
+
+    kinds = (wire.BITS,)
+
+    def __init__(self, trust: Local, cells: int) -> None:
+        super().__init__(trust, cells)
+        self.exact = str(Fraction(trust.epsilon))
+        self.most_records = trust.records
+        self.branching, asked = trust.levels(cells)
+        self.starts = kernels.level_starts(cells, np.array(self.branching, np.int64))
+        self.asked = tuple(asked.tolist())
+        self.least_reports = len(self.asked)  # there is no tree for fewer clients
+
+    def report(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> list[bytes]:
+        shares = np.cumsum(self.asked)
+        drawn = below(int(shares[-1]), stream)
+        level = 1 + int(np.searchsorted(shares, drawn, side="right"))
+        node, q = np.array([self.node(int(cells[0]), level)]), self.trust.encoding.q
+        words = perturbed(node, self.level_size(level), q, stream, workers=1)
+        packed: bytes = words[0].astype("<u8").tobytes()
+        return [bytes([level]) + packed[: self.payload_bytes(wire.BITS, level) - 1]]
+
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        return 1 + -(-self.level_size(level) // 8)
+
+    def check(self, kind: int, payload: bytes) -> None:
+        if not payload:
+            raise ReportError("length", "has no payload")
+        level = payload[0]
+        if not 1 <= level <= len(self.branching):
+            raise ReportError("payload", "is about a level that does not exist")
+        self._check_length(payload, self.payload_bytes(kind, level))
+        used = self.level_size(level) % 8
+        if used and payload[-1] >> used:
+            raise ReportError("payload", "has bits behind the last node")
+
+    def counted(self, kind: int, payload: bytes) -> Iterator[tuple[int, NDArray[Any]]]:
+        level, packed = payload[0], np.frombuffer(payload, np.uint8, offset=1)
+        yield level - 1, np.ones(1, np.uint64)
+        bits = np.unpackbits(packed, count=self.level_size(level), bitorder="little")
+        yield len(self.asked) + int(self.starts[level]), bits
+
+    def check_answers(self, answers: Sequence[int]) -> None:
+        if not answers[-1]:
+            raise RoundError("no report is about the cells, the last level of the tree")
+
+    def check_sums(self, sums: Sums) -> None:
+        self._check_answers(sums)
+        levels = enumerate(zip((0, *sums.answers), self.levels(), strict=True))
+        for level, (count, part) in levels:  # nobody reports the root
+            if int(sums.totals[part].max()) > count:
+                raise RoundError(f"a node of level {level} has more ones than the {count} reports")
+
+    def mechanism(self, reports: int) -> Local:
+        return replace(self.trust, clients=reports, branching=self.branching)  # type: ignore[no-any-return]
+
+    def estimates(self, sums: Sums) -> NDArray[np.float64]:
+        """Each level is scaled to all clients."""
+        self.check_answers(sums.answers)
+        encoding, nodes = self.trust.encoding, np.zeros(self.words)
+        variances = np.full(len(sums.answers) + 1, np.inf)  # a level without reports keeps inf
+        nodes[0], variances[0] = sums.reports, 0.0
+        levels = enumerate(zip((0, *sums.answers), self.levels(), strict=True))
+        for level, (reports, part) in levels:
+            if reports:
+                scale = sums.reports / reports
+                totals = sums.totals[part].view(np.int64)
+                nodes[part] = scale * encoding.estimates(totals, reports)
+                variances[level] = scale**2 * encoding.variance(reports)
+        return self._least_squares(nodes, variances, sums.reports)
 
 
 class _Weighed(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.base import Mechanism, Work
+from ...mechanisms.base import Work
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...summaries.grid import MOST_CELLS
-from .contribution import MOST_CLIENTS
+from ..protocol.rounds import MOST_CLIENTS, Round, Sums, TrustModel
+from ..protocol.wire import ReportError, RoundError
 from .dealing import generator
 from .square_wave_reports import SquareWaveEncoding
 from .unary_law import checked_epsilon
@@ -27,7 +28,7 @@ _MOST_RESOLUTION: Final = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(Mechanism):
+class SquareWave(TrustModel):
     """Differential privacy for every single report: a cell near the client's own, and smoothing.
 
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server
@@ -126,6 +127,10 @@ class SquareWave(Mechanism):
         deviations[-1] = 0.0
         return deviations
 
+    def round(self, size: int, servers: int | None = None) -> Round:
+        """Return a round whose clients send one output each to one server."""
+        return _WaveRound(self, size)
+
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
 
@@ -170,8 +175,60 @@ class SquareWave(Mechanism):
                 totals = encoding.simulated_totals(runs, generator(stream))
             else:
                 totals = encoding.perturbed_totals(runs, workers=1)
-            below = self.clients * np.cumsum(encoding.reconstruct(totals))
-            at = np.append(0.0, np.minimum(below, self.clients))
-            row[:] = np.interp(np.arange(1, row.size + 1), edges, at)
-            np.maximum.accumulate(row, out=row)  # without this, rounding may make it decrease
-            row[-1] = self.clients
+            row[:] = _counts(encoding, totals, edges)
+
+
+class _WaveRound(Round):
+    """The output of each client, for one server that counts the outputs."""
+
+    def __init__(self, trust: SquareWave, cells: int) -> None:
+        super().__init__(trust, cells)
+        self.exact = str(Fraction(trust.epsilon))
+        self._edges, self._encoding = trust.edges(cells), trust.encoding(cells)
+
+    @property
+    def words(self) -> int:
+        """How many outputs there are."""
+        return self._encoding.outputs
+
+    def report(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> list[bytes]:
+        run = np.searchsorted(self._edges, cells, side="right") - 1
+        output = np.empty_like(run)
+        self._encoding.fill(output, run, stream)
+        return [output.astype("<u8").tobytes()]
+
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        return 8
+
+    def check(self, kind: int, payload: bytes) -> None:
+        super().check(kind, payload)
+        if int.from_bytes(payload, "little") >= self.words:
+            raise ReportError("payload", "is an output that does not exist")
+
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+        return [(int.from_bytes(payload, "little"), np.ones(1, np.uint64))]
+
+    def check_sums(self, sums: Sums) -> None:
+        super().check_sums(sums)
+        if int(sums.totals.sum()) != sums.reports:
+            raise RoundError("the total is not the number of reports")
+
+    def mechanism(self, reports: int) -> SquareWave:
+        return replace(self.trust, clients=reports)  # type: ignore[no-any-return]
+
+    def estimates(self, sums: Sums) -> NDArray[np.float64]:
+        return _counts(self._encoding, sums.totals.view(np.int64), self._edges)
+
+
+def _counts(
+    encoding: SquareWaveEncoding, totals: NDArray[np.int64], edges: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), from how many reports there are of each output."""
+    clients = int(totals.sum())
+    below = clients * np.cumsum(encoding.reconstruct(totals))
+    at = np.append(0.0, np.minimum(below, clients))
+    counts = np.maximum.accumulate(np.interp(np.arange(1, edges[-1] + 1), edges, at))
+    counts[-1] = clients  # rounding might make it less, and counts decrease
+    return np.asarray(counts, np.float64)

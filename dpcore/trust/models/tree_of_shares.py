@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.trees import hierarchy as kernels
-from ...mechanisms.base import Mechanism, Work
+from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.tree import Tree
 from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
+from ..protocol.rounds import Pointwise, Remembered
 
 __all__ = ["TreeOfShares", "shares_of"]
 
 
-class TreeOfShares(Mechanism):
+class TreeOfShares(Pointwise):
     """A trust model in which each of several parties adds a share of a hierarchy's noise."""
 
     __slots__ = ()
@@ -86,6 +87,10 @@ class TreeOfShares(Mechanism):
         array([3.43, 3.96, 3.43, 0.  ])
         """
         return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
+
+    def remembered(self, size: int) -> Remembered:
+        """Return the noise of all shares."""
+        return Remembered(self.tree(size), self.shares(size), self.reports)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree, shares = self.tree(exact.size), self.shares(exact.size)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DtypeError, ParameterError
-from ..models.central import SecureAggregation
-from ..models.distributed import DistributedNoise
-from ..models.function_sharing import FunctionSharing
-from ..protocol.wire import RoundError
+from ..protocol.rounds import Pointwise, TrustModel, names_of
 
-__all__ = ["Aggregator", "Trust", "of_clients"]
-
-Trust = SecureAggregation | DistributedNoise | FunctionSharing
+__all__ = ["Aggregator", "check_trust", "of_clients"]
 
 
 @runtime_checkable
@@ -68,7 +62,7 @@ class Aggregator(Protocol):
     def clients(self) -> int: ...  # noqa: D102
 
     @property
-    def trust(self) -> Trust: ...  # noqa: D102
+    def trust(self) -> Pointwise: ...  # noqa: D102
 
     @property
     def size(self) -> int: ...  # noqa: D102
@@ -105,16 +99,16 @@ class Aggregator(Protocol):
         ...
 
 
-def of_clients(trust: object, clients: int) -> Trust:
+def of_clients(trust: object, clients: int) -> Pointwise:
     """Return a trust model for so many clients in the sums, or raise."""
-    if not isinstance(trust, Trust):
-        what = "must be a SecureAggregation, DistributedNoise or FunctionSharing"
-        raise DtypeError("trust", type(trust).__name__, what)
-    if trust.records != 1:
-        raise ParameterError("trust", trust.records, "must have one record for each client")
-    if not isinstance(trust, DistributedNoise):
-        return trust
-    if not trust.required <= clients <= trust.clients:
-        wanted = f"{trust.required} to {trust.clients}"
-        raise RoundError(f"the sums are over {clients} clients; the trust model needs {wanted}")
-    return replace(trust, reporting=clients)
+    check_trust(trust, Pointwise)
+    assert isinstance(trust, Pointwise)
+    return trust.over(clients)
+
+
+def check_trust(trust: object, kind: type) -> None:
+    """Check that a trust model is of a kind, and for clients with one record each."""
+    if not isinstance(trust, kind) or not isinstance(trust, TrustModel):
+        raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(kind)}")
+    if (records := trust.round(2).most_records) != 1:
+        raise ParameterError("trust", records, "must have one record for each client")

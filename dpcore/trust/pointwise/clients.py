@@ -12,9 +12,9 @@ from ... import _check
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import KEY_BYTES, checked_key, random_bytes, source
 from ...summaries.grid import MOST_CELLS
-from ..models.central import SecureAggregation
-from ..models.distributed import DistributedNoise
 from ..models.remembered_noise import RememberedNoise
+from ..protocol.rounds import WithVectors
+from .aggregators import check_trust
 
 __all__ = ["PointwiseClient", "checked_cells"]
 
@@ -76,17 +76,13 @@ class PointwiseClient:
 
     def __init__(
         self,
-        trust: SecureAggregation | DistributedNoise,
+        trust: WithVectors,
         size: int,
         cell: int,
         key: bytes | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if not isinstance(trust, SecureAggregation | DistributedNoise):
-            what = "must be a SecureAggregation or DistributedNoise"
-            raise DtypeError("trust", type(trust).__name__, what)
-        if trust.records != 1:
-            raise ParameterError("trust", trust.records, "must have one record for each client")
+        check_trust(trust, WithVectors)
         self.size = _check.integer("size", size, 1, MOST_CELLS)
         self._trust, self._cell = trust, _own(cell, self.size)
         stream = source(rng)
@@ -96,17 +92,14 @@ class PointwiseClient:
             raise ParameterError("rng", "a generator", "must be left out if a key is given")
         self.key, self.simulated = checked_key(key), stream.simulated
         self._noise: RememberedNoise | None = None
-        if isinstance(trust, DistributedNoise):
-            shares = trust.shares(self.size)
-            self._noise = RememberedNoise(
-                trust.tree(self.size), shares, key, simulated=self.simulated
-            )
+        if (of := trust.remembered(self.size)) is not None:
+            self._noise = RememberedNoise(of.tree, of.shares, key, simulated=self.simulated)
 
     def __repr__(self) -> str:
         return f"<PointwiseClient of {self.size} cells>"
 
     @property
-    def trust(self) -> SecureAggregation | DistributedNoise:
+    def trust(self) -> WithVectors:
         """The trust model, which says who makes the noise."""
         return self._trust
 

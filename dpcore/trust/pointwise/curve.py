@@ -17,7 +17,6 @@ from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
 from ...privacy.guarantees import Privacy
 from ...summaries.grid import Grid, check_grid
-from ..models.central import SecureAggregation
 from ..models.remembered_noise import prefix_deviation
 from ..protocol.wire import RoundError
 from .aggregators import Aggregator, of_clients
@@ -350,11 +349,8 @@ class PointwiseCDF:
         return within(at, p, known.at(kept), self.n, part, self._of_integers())
 
     def _deviation(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        trust = self._trust
-        if isinstance(trust, SecureAggregation):
-            return np.zeros(cells.size)
-        size = self.grid.size
-        return prefix_deviation(trust.tree(size), trust.shares(size), trust.reports, cells)
+        remembered = self._trust.remembered(self.grid.size)
+        return np.zeros(cells.size) if remembered is None else prefix_deviation(*remembered, cells)
 
     def _lower(self) -> float | None:
         return self.grid.start if np.isfinite(self.grid.start) else None

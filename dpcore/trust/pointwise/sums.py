@@ -15,13 +15,13 @@ from ...noise.sources import KEY_BYTES, random_bytes, source
 from ...privacy.guarantees import Privacy
 from ...privacy.spending import Account
 from ...summaries.grid import MOST_CELLS
-from ..models.central import SecureAggregation
 from ..models.remembered_noise import RememberedNoise
 from ..protocol import wire
 from ..protocol.agreement import check_settled
 from ..protocol.answers import opened
+from ..protocol.rounds import Pointwise
 from ..protocol.servers import Server
-from .aggregators import Trust, of_clients
+from .aggregators import of_clients
 from .clients import PointwiseClient, checked_cells
 
 __all__ = ["FunctionServers", "SharedVectors", "SimulatedSum"]
@@ -242,7 +242,9 @@ class SimulatedSum:
 
     __slots__ = ("_account", "_cumulative", "_noise", "clients", "simulated", "size", "trust")
 
-    def __init__(self, counts: Any, trust: Trust, rng: np.random.Generator | None = None) -> None:
+    def __init__(
+        self, counts: Any, trust: Pointwise, rng: np.random.Generator | None = None
+    ) -> None:
         exact = _check.counts("counts", counts)
         if exact.ndim != 1 or not 1 <= exact.size <= MOST_CELLS or not exact.any():
             what = f"must be (N,), 1 to {MOST_CELLS} cells with one client or more"
@@ -252,14 +254,12 @@ class SimulatedSum:
         self.trust = of_clients(trust, self.clients)
         stream = source(rng)
         self.simulated = stream.simulated
-        prepared = None  # before the charge, because a budget may be too small for these cells
-        if not isinstance(self.trust, SecureAggregation):
-            of = self.trust
-            prepared = of.tree(self.size), of.shares(self.size), of.reports
+        # Before the charge, because a budget may be too small for these cells.
+        remembered = self.trust.remembered(self.size)
         self._account = Account(self._cost(), "SimulatedSum")
         self._noise: RememberedNoise | None = None
-        if prepared is not None:
-            tree, shares, count = prepared
+        if remembered is not None:
+            tree, shares, count = remembered
             key = random_bytes(KEY_BYTES, stream)
             self._noise = RememberedNoise(tree, shares, key, simulated=self.simulated, count=count)
 

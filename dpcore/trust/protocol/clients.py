@@ -13,20 +13,15 @@ from numpy.typing import NDArray
 from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
-from ...noise.sources import Source, random_bytes, source
-from .. import comparison
-from ..models.central import SecureAggregation
-from ..models.distributed import DistributedNoise
-from ..models.local import Local
+from ...noise.sources import Source, below, random_bytes, source
 from . import wire
 from .enrolment import Ticket
 from .parameters import Protocol
-from .possible import check_has_vectors
+from .possible import with_vectors
 from .wire import Report, ReportError, RoundError
 
 __all__ = ["Client"]
 
-_WORD: Final = 2**64
 _NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # NumPy counts these as integers
 
 
@@ -120,7 +115,7 @@ class Client:
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one gets
         8 bytes for each node. O(nodes), as many bytes of AES for each seed, and O(log N) for each
         record. FunctionSharing with two servers: each gets a key (docs/proofs/function-sharing.md),
-        O(log N). Local: O(N).
+        O(log N). Local: O(N). Central and SquareWave: 8 bytes for a record.
 
         Examples
         --------
@@ -133,11 +128,14 @@ class Client:
         """
         held = self._checked(cells)
         stream = self._begun()
-        contributed, empty = self._contributed(held, stream)
-        payloads = self._payloads(contributed, empty, stream)
+        own, contributed = self._protocol.round, self._contributed(held, stream)
+        payloads = own.report(*contributed, stream)
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
         of_all = protocol.round_id, protocol.digest, ticket.report_id
-        reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
+        reports = [
+            Report(own.kind(place), *of_all, payload, stream.simulated)
+            for place, payload in enumerate(payloads)
+        ]
         encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
         self._check_here()  # a signal handler may have forked, and the child may have reported
         return encoded
@@ -164,9 +162,9 @@ class Client:
         Raises
         ------
         DtypeError, ParameterError, ReportError, RoundError
-            As in ``report``; and ParameterError if the trust model is neither DistributedNoise nor
-            SecureAggregation, or if clients are enrolled: a vector has no ticket. A client has one
-            vector or one report.
+            As in ``report``; and ParameterError if clients have no vectors under this trust
+            model, or if clients are enrolled: a vector has no ticket. A client has one vector or
+            one report.
 
         Notes
         -----
@@ -178,10 +176,10 @@ class Client:
         >>> Client(Protocol(SecureAggregation(), 4, bytes(16))).vector(2)
         array([0, 0, 1, 0])
         """
-        check_has_vectors("protocol", self._protocol)
+        own = with_vectors("protocol", self._protocol)
         held = self._checked(cells)
         stream = self._begun()
-        counts = self._counts(*self._contributed(held, stream), stream)
+        counts = own.vector(*self._contributed(held, stream), stream)
         self._check_here()  # as in ``report``
         return counts
 
@@ -219,81 +217,25 @@ class Client:
 
     def _contributed(
         self, held: NDArray[np.int64], stream: Source
-    ) -> tuple[NDArray[np.int64], int]:
-        """Return the records that are reported, and the number of empty ones."""
-        protocol, most = self._protocol, self._protocol.trust.records
-        if protocol.records is None or most is None:
-            return held, 0
-        if protocol.records < most:  # reports one of the records that count
-            drawn = _below(max(most, held.size), stream)
-            return held[drawn : drawn + 1], int(drawn >= held.size)
-        chosen = held  # a copy of what was given, which may be reordered
-        if held.size > most:
-            for place in range(most):  # the first records become a random choice
-                drawn = place + _below(held.size - place, stream)
-                chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
-        return chosen[:most], max(0, most - held.size)
-
-    def _payloads(
-        self, cells: NDArray[np.int64], empty: int, stream: Source
-    ) -> list[tuple[int, bytes]]:
-        """Return the kind and the content of the report to each server."""
-        protocol = self._protocol
-        if isinstance(protocol.trust, SecureAggregation | DistributedNoise):
-            return self._shares(self._counts(cells, empty, stream), stream)
-        cell = protocol.empty if empty else int(cells[0])
-        assert cell is not None
-        if wire.BITS in protocol.kinds:
-            return [(wire.BITS, self._bits(cell, stream))]
-        if wire.FUNCTION in protocol.kinds:
-            keys = comparison.gen(np.array([cell]), protocol.bits, rng=self._rng)
-            return [(wire.FUNCTION, key.packed.tobytes()) for key in keys]
-        steps = np.zeros(protocol.cells, np.int64)
-        steps[cell:] = 1
-        return self._shares(steps, stream)
-
-    def _counts(self, cells: NDArray[np.int64], empty: int, stream: Source) -> NDArray[np.int64]:
-        """Return the counts of records on all levels, with the client's share of the noise."""
-        protocol = self._protocol
-        counts = np.zeros(protocol.words, np.int64)
-        for level, share in enumerate(protocol.noise or (None,)):
-            part = counts[protocol.starts[level] : protocol.starts[level + 1]]
-            if share is not None:
-                share.fill(part, stream)
-            elif level > 0:
-                continue  # an uncounted level has no noise, so it must not be sent
-            if cells.size == 1:
-                part[protocol.node(int(cells[0]), level)] += 1
-            else:
-                np.add.at(part, protocol.node(cells, level), 1)
-            if empty:
-                assert protocol.empty is not None
-                part[protocol.node(protocol.empty, level)] += empty
-        return counts
-
-    def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:
-        """Split numbers into shares that add up to them modulo 2^64."""
-        rest = counts.view(np.uint64)
-        payloads = []
-        for _ in range(self._protocol.receivers - 1):
-            seed = random_bytes(wire.SEED_BYTES, stream)
-            rest = rest - wire.expanded(seed, rest.size)
-            payloads.append((wire.SEED, seed))
-        return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
-
-    def _bits(self, cell: int, stream: Source) -> bytes:
-        """Return a level, which is not secret, and the perturbed bits of its nodes."""
-        protocol = self._protocol
-        assert isinstance(protocol.trust, Local)
-        shares = np.cumsum(protocol.asked)
-        drawn = _below(int(shares[-1]), stream)
-        level = 1 + int(np.searchsorted(shares, drawn, side="right"))
-        size = protocol.level_size(level)
-        node = np.array([protocol.node(cell, level)])
-        words = protocol.trust.encoding.perturb(node, size, rng=self._rng, workers=1)
-        packed: bytes = words[0].astype("<u8").tobytes()
-        length = protocol.payload_bytes(wire.BITS, level) - 1
-        return bytes([level]) + packed[:length]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the cells that are reported, the empty one at last, and the records in each."""
+        protocol, most = self._protocol, self._protocol.round.most_records
+        chosen, empty = held, 0
+        if most is not None and protocol.records is not None:
+            if protocol.records < most:  # reports one of the records that count
+                drawn = below(max(most, held.size), stream)
+                chosen, empty = held[drawn : drawn + 1], int(drawn >= held.size)
+            else:  # ``held`` is a copy of what was given, which may be reordered
+                if held.size > most:
+                    for place in range(most):  # the first records become a random choice
+                        drawn = place + below(held.size - place, stream)
+                        held[place], held[drawn] = held[drawn], held[place]
+                chosen, empty = held[:most], max(0, most - held.size)
+        numbers = np.ones(chosen.size, np.int64)
+        if not empty:
+            return chosen, numbers
+        assert protocol.empty is not None
+        return np.append(chosen, protocol.empty), np.append(numbers, empty)
 
 
 def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
@@ -317,11 +259,3 @@ def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[
 
 def _is_table(cells: object) -> bool:
     return isinstance(cells, np.ndarray) and cells.ndim > 1
-
-
-def _below(bound: int, stream: Source) -> int:
-    """Return an exactly uniform integer of at least 0 and below ``bound``."""
-    while True:  # continues with a probability below bound / 2^64
-        word = int.from_bytes(random_bytes(8, stream), "little")
-        if word < _WORD - _WORD % bound:
-            return word % bound

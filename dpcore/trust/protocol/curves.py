@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..._documentation import documented
 from ...curves.cdf import CDF
 from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ...curves.scores import ScoreCurves, numbered
 from ...errors import DtypeError, ParameterError
-from ...kernels.trees import hierarchy as kernels
 from ...summaries.grid import Grid, check_grid
-from ..models.contribution import of_clients, raw_curve, without_empty
-from ..models.local import Local
-from ..models.tree_of_shares import TreeOfShares
-from .parameters import Protocol
 from .partial_sums import PartialSum, of_all_servers
-from .possible import records_in
+from .raw_curves import of_clients, raw_curve, without_empty
 from .vector_sums import VectorSum
-from .wire import RoundError
 
 __all__ = ["release", "release_scores"]
 
@@ -151,6 +141,9 @@ def release_scores(
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    if protocol.trust.one_row_only:
+        what = "must not be of a trust model for cells on one line: the classes are on two"
+        raise ParameterError("sums", type(protocol.trust).__name__, what)
     curves = ScoreCurves(grid, _released(whole))
     warn_of_scores(curves, "what clients take as a positive label")
     return curves.isotonic() if isotonic else curves
@@ -158,50 +151,7 @@ def release_scores(
 
 def _released(whole: PartialSum) -> CDF:
     """Return the raw curve over the counted cells, which are numbered."""
-    n, trust = whole.reports, whole.protocol.mechanism(whole.reports)
-    counts: NDArray[np.int64] | NDArray[np.float64]
-    if isinstance(trust, TreeOfShares):
-        counts = _of_noisy_nodes(whole, trust)
-    elif isinstance(trust, Local):
-        if not whole.by_level[-1]:
-            raise RoundError("no report is about the cells, the last level of the tree")
-        counts = _of_levels(whole, trust)
-    else:
-        counts = np.cumsum(whole.totals.view(np.int64))
-    records = records_in(whole.protocol, whole.totals, n)
-    joint = raw_curve(counts, records, trust, whole.simulated)
+    of, sums = whole.protocol.round, whole.sums
+    counts, trust = of.estimates(sums), whole.protocol.mechanism(whole.reports)
+    joint = raw_curve(counts, of.records_in(sums), trust, whole.simulated)
     return joint if whole.protocol.empty is None else of_clients(joint)
-
-
-def _of_noisy_nodes(whole: PartialSum, trust: TreeOfShares) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), from node counts with the noise of the trust model."""
-    variances = trust.tree(whole.protocol.cells).variances
-    return _estimates(whole, whole.totals.view(np.int64), variances)
-
-
-def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), from perturbed bits; each level is scaled to all clients."""
-    protocol, encoding = whole.protocol, trust.encoding
-    nodes = np.zeros(protocol.words)
-    variances = np.full(len(whole.by_level) + 1, np.inf)  # a level without reports keeps inf
-    nodes[0], variances[0] = whole.reports, 0.0
-    for level, reports in enumerate(whole.by_level, 1):
-        part = slice(protocol.starts[level], protocol.starts[level + 1])
-        if reports:
-            scale = whole.reports / reports
-            totals = whole.totals[part].view(np.int64)
-            nodes[part] = scale * encoding.estimates(totals, reports)
-            variances[level] = scale**2 * encoding.variance(reports)
-    return _estimates(whole, nodes, variances)
-
-
-def _estimates(
-    whole: PartialSum, nodes: NDArray[Any], variances: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), by least squares; the last is the number of records."""
-    protocol: Protocol = whole.protocol
-    out = np.empty((1, protocol.cells))
-    branching = np.array(protocol.branching, np.int64)
-    kernels.cumulative_estimates(nodes[np.newaxis], branching, protocol.starts, variances, out)
-    out[0, -1] = records_in(protocol, whole.totals, whole.reports)
-    return np.asarray(out[0])

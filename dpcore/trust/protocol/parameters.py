@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
 from ..._sealed import sealed
-from ...errors import DpcoreError, DtypeError, ParameterError
-from ...kernels.trees import hierarchy as kernels
+from ...errors import DtypeError, ParameterError
+from ...mechanisms.base import Mechanism
 from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
-from .. import comparison
-from ..models.central import SecureAggregation
-from ..models.contribution import MOST_CLIENTS
-from ..models.distributed import DistributedNoise
-from ..models.function_sharing import FunctionSharing
-from ..models.local import Local
 from . import wire
+from .rounds import MOST_CLIENTS, AnsweringRound, Round, TrustModel, names_of
 from .wire import Report, ReportError
 
 __all__ = ["Protocol"]
 
 _MOST_SERVERS: Final = 2**8
-_DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
-_KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two servers
 
 _Cells = TypeVar("_Cells", int, NDArray[np.int64])
 
@@ -47,8 +39,8 @@ class Protocol:
     Parameters
     ----------
     trust
-        SecureAggregation, DistributedNoise, FunctionSharing or Local. Nobody knows beforehand who
-        will report, so ``reporting`` of DistributedNoise is ignored.
+        The trust model, of dpcore or your own. Nobody knows beforehand who will report, so
+        ``reporting`` of DistributedNoise is ignored.
     size
         N, the number of cells, 2 to 2^24, or below 2^24 with ``empty``. For scored labels it is
         twice the number of thresholds.
@@ -56,7 +48,7 @@ class Protocol:
         16 bytes that no other round has, ``secrets.token_bytes(16)``.
     servers
         For DistributedNoise: the number of servers, 2 to 256; None: 2. SecureAggregation and
-        FunctionSharing contain the number themselves, and Local has one server.
+        FunctionSharing contain the number themselves, and the others have one server.
     empty
         The place of a further cell, for empty records: it is put before this cell. Give ``size``
         for values, or half of it for scored labels, where the classes meet. None: every client has
@@ -68,6 +60,8 @@ class Protocol:
 
     Attributes
     ----------
+    round
+        What clients and servers do, as the trust model says.
     digest
         16 bytes, a hash of ``parameters()``. Servers refuse a report with another digest.
     cells
@@ -98,12 +92,13 @@ class Protocol:
     (2, 16)
     """
 
-    trust: SecureAggregation | DistributedNoise | FunctionSharing | Local
+    trust: TrustModel
     size: int
     round_id: bytes
     servers: int | None = None
     empty: int | None = None
     enrolled: bool = False
+    round: Round = field(init=False, repr=False, compare=False)
     cells: int = field(init=False, repr=False)
     records: int | None = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
@@ -114,12 +109,9 @@ class Protocol:
     asked: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        trust = self.trust
-        if not isinstance(trust, SecureAggregation | DistributedNoise | FunctionSharing | Local):
+        if not isinstance(self.trust, TrustModel):
             raise DtypeError(
-                "trust",
-                type(trust).__name__,
-                "must be a SecureAggregation, DistributedNoise, FunctionSharing or Local",
+                "trust", type(self.trust).__name__, f"must be a {names_of(TrustModel)}"
             )
         size = _check.integer("size", self.size, 2, MOST_CELLS)
         if not isinstance(self.round_id, bytes):
@@ -129,50 +121,32 @@ class Protocol:
         if not isinstance(self.enrolled, bool):
             raise DtypeError("enrolled", type(self.enrolled).__name__, "must be a bool")
         empty, cells = self.empty, size
-        if empty is not None and trust.records is None:
-            what = "must be left out: without a contribution bound, nobody fills up"
-            raise ParameterError("empty", empty, what)
         if empty is not None:
             _check.integer("size", size, 2, MOST_CELLS - 1)
             empty, cells = _check.integer("empty", empty, 1, size), size + 1
             if empty != size and 2 * empty != size:
                 raise ParameterError("empty", empty, f"must be {size} or half of it")
-        elif trust.records is not None and trust.records > 1:
+        servers = self.servers
+        if servers is not None:
+            servers = _check.integer("servers", servers, 1, _MOST_SERVERS)
+        of = self.trust.round(cells, servers)
+        if servers not in (None, of.receivers):
+            raise ParameterError("servers", servers, f"must be {of.receivers}")
+        if empty is not None and of.most_records is None:
+            what = "must be left out: without a contribution bound, nobody fills up"
+            raise ParameterError("empty", empty, what)
+        if empty is not None and self.trust.one_row_only:
+            what = "must be left out: a cell for empty records is no neighbour of other cells"
+            raise ParameterError("empty", empty, what)
+        if empty is None and of.most_records is not None and of.most_records > 1:
             raise ParameterError("empty", None, "must be given if clients have several records")
-        branching: tuple[int, ...] = ()
-        starts = np.array([0, cells])
-        noise: tuple[PolyaShares | None, ...] = ()
-        asked: tuple[int, ...] = ()
-        receivers = most = 1
-        if isinstance(trust, DistributedNoise):
-            trust = replace(trust, reporting=None)
-            tree = trust.tree(cells)
-            branching, starts = tuple(tree.branching.tolist()), tree.starts
-            noise = tuple(trust.shares(cells))
-            receivers, most = _DEFAULT_SERVERS, _MOST_SERVERS
-        elif isinstance(trust, Local):
-            branching, levels = trust.levels(cells)
-            starts = kernels.level_starts(cells, np.array(branching, np.int64))
-            asked = tuple(levels.tolist())
-        else:
-            receivers = most = trust.servers
-        if isinstance(trust, FunctionSharing):
-            tree = trust.tree(cells)
-            branching, starts = tuple(tree.branching.tolist()), tree.starts
-            noise = tuple(trust.shares(cells))
-        if self.servers is not None:
-            receivers = _check.integer("servers", self.servers, receivers, most)
+        asked_of_round = ("trust", "records", "receivers", "branching", "starts", "noise", "asked")
         for name, value in {
-            "trust": trust,
             "size": size,
             "empty": empty,
             "cells": cells,
-            "records": 1 if isinstance(trust, Local) else trust.records,
-            "receivers": receivers,
-            "branching": branching,
-            "starts": starts,
-            "noise": noise,
-            "asked": asked,
+            "round": of,
+            **{name: getattr(of, name) for name in asked_of_round},
         }.items():
             object.__setattr__(self, name, value)
         digest = hashlib.sha256(self.parameters()).digest()[: wire.ID_BYTES]
@@ -189,17 +163,16 @@ class Protocol:
         >>> public["trust"], public["size"]
         ({'name': 'secure-aggregation', 'records': 1, 'servers': 2}, 4)
         """
-        trust = self.trust
         content = {
             "wire": wire.VERSION,
-            "trust": trust.describe(),
-            "epsilon": None if isinstance(trust, SecureAggregation) else _exact(trust.epsilon),
+            "trust": self.trust.describe(),
+            "epsilon": self.round.exact,
             "size": self.size,
             "empty": self.empty,
             "enrolled": self.enrolled,
             "servers": self.receivers,
             "branching": self.branching,
-            "noise": [share and [_exact(share.scale), share.shares] for share in self.noise],
+            "noise": [share and [str(Fraction(share.scale)), share.shares] for share in self.noise],
             "asked": self.asked,
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
@@ -212,31 +185,27 @@ class Protocol:
     @property
     def is_additive(self) -> bool:
         """Whether reports are shares, which are random numbers except for their sum."""
-        return not isinstance(self.trust, Local)
+        return self.receivers > 1
 
     @property
     def shares_functions(self) -> bool:
-        """Whether clients share step functions, which servers evaluate."""
-        return isinstance(self.trust, FunctionSharing)
+        """Whether clients share step functions, which servers evaluate where they are asked."""
+        return isinstance(self.round, AnsweringRound)
 
     @property
     def kinds(self) -> tuple[int, ...]:
         """The kinds of reports in this round."""
-        if isinstance(self.trust, Local):
-            return (wire.BITS,)
-        if self.shares_functions and self.receivers == _KEYED_SERVERS:
-            return (wire.FUNCTION,)
-        return (wire.SEED, wire.ADDITIVE)
+        return self.round.kinds
 
     @property
     def words(self) -> int:
         """How many numbers a sum has: one for each node of the tree, or for each cell."""
-        return int(self.starts[-1])
+        return self.round.words
 
     @property
     def shared_words(self) -> int:
         """How many numbers a client shares: ``words``, or the values of its step function."""
-        return self.cells if self.shares_functions else self.words
+        return self.round.shared_words
 
     @property
     def bits(self) -> int:
@@ -246,7 +215,7 @@ class Protocol:
     @property
     def most_reports(self) -> int | None:
         """The most reports that a server takes, one of each client asked; None: any number."""
-        return self.trust.clients if isinstance(self.trust, DistributedNoise) else None
+        return self.round.most_reports
 
     @property
     def least_reports(self) -> int:
@@ -254,12 +223,9 @@ class Protocol:
 
         For Local it is the number of levels, because it has no tree for fewer clients.
         """
-        required = self.trust.required if isinstance(self.trust, DistributedNoise) else 1
-        return max(required, len(self.asked))
+        return self.round.least_reports
 
-    def mechanism(
-        self, reports: int
-    ) -> SecureAggregation | DistributedNoise | FunctionSharing | Local:
+    def mechanism(self, reports: int) -> Mechanism:
         """Return the trust model for as many clients as have reported.
 
         It is the mechanism of what ``release`` and ``release_scores`` return, for functions that
@@ -279,11 +245,7 @@ class Protocol:
         """
         most = self.most_reports or MOST_CLIENTS
         reports = _check.integer("reports", reports, self.least_reports, most)
-        if isinstance(self.trust, DistributedNoise):
-            return replace(self.trust, reporting=reports)
-        if isinstance(self.trust, Local):
-            return replace(self.trust, clients=reports, branching=self.branching)
-        return self.trust
+        return self.round.mechanism(reports)
 
     def level_size(self, level: int) -> int:
         """Return the number of nodes of a level; the root is level 0.
@@ -295,7 +257,7 @@ class Protocol:
         >>> [protocol.level_size(level) for level in range(3)]
         [1, 16, 250]
         """
-        return int(self.starts[level + 1] - self.starts[level])
+        return self.round.level_size(level)
 
     def node(self, cell: _Cells, level: int) -> _Cells:
         """Return the node of a level that contains a cell, or the nodes of an array of cells.
@@ -307,7 +269,7 @@ class Protocol:
         >>> [protocol.node(100, level) for level in range(3)]
         [0, 6, 100]
         """
-        return cell // math.prod(self.branching[level:])
+        return self.round.node(cell, level)
 
     def counted(self, cell: _Cells) -> _Cells:
         """Return the place of one of the N cells among the counted cells, or of an array of them.
@@ -331,13 +293,7 @@ class Protocol:
         >>> [protocol.payload_bytes(kind) for kind in protocol.kinds]  # a seed, and a share
         [32, 2048]
         """
-        if kind == wire.ADDITIVE:
-            return 8 * self.shared_words
-        if kind == wire.FUNCTION:
-            return comparison.key_bytes(self.bits)
-        if kind == wire.SEED:
-            return wire.SEED_BYTES
-        return 1 + -(-self.level_size(level) // 8)
+        return self.round.payload_bytes(kind, level)
 
     def is_for(self, report: Report, place: int) -> bool:
         """Say whether a report, which has been checked, is for the server at a place.
@@ -353,9 +309,7 @@ class Protocol:
         2 [True, True, False]
         1 [False, False, True]
         """
-        if report.kind == wire.FUNCTION:
-            return _party(report) == place
-        return (report.kind == wire.ADDITIVE) == (place == self.receivers - 1)
+        return self.round.is_for(report.kind, report.payload, place)
 
     def check(self, report: Report) -> None:
         """Check that a report is for this round, these parameters, and of the right length.
@@ -383,31 +337,4 @@ class Protocol:
             raise ReportError("parameters", "was made with other parameters")
         if report.kind not in self.kinds:
             raise ReportError("kind", f"is of kind {report.kind}, which this protocol does not use")
-        level = 0
-        if report.kind == wire.BITS:
-            if not report.payload:
-                raise ReportError("length", "has no payload")
-            level = report.payload[0]
-            if not 1 <= level <= len(self.branching):
-                raise ReportError("payload", "is about a level that does not exist")
-        expected = self.payload_bytes(report.kind, level)
-        if len(report.payload) != expected:
-            size = len(report.payload)
-            raise ReportError("length", f"has a payload of {size} bytes instead of {expected}")
-        if report.kind == wire.FUNCTION:
-            try:
-                comparison.Keys.from_packed(report.payload, self.bits, _party(report))
-            except DpcoreError:  # the length and the party are right
-                raise ReportError("payload", "has bits that mean nothing") from None
-        used = self.level_size(level) % 8
-        if report.kind == wire.BITS and used and report.payload[-1] >> used:
-            raise ReportError("payload", "has bits behind the last node")
-
-
-def _party(report: Report) -> Literal[0, 1]:
-    """Return for which server this key is, by its first bit (docs/proofs/function-sharing.md)."""
-    return 1 if report.payload[0] & 1 else 0
-
-
-def _exact(number: float | Fraction) -> str:
-    return str(Fraction(number))
+        self.round.check(report.kind, report.payload)

@@ -13,7 +13,8 @@ from ...errors import DtypeError
 from . import storage
 from .parameters import Protocol
 from .parts import check_kinds, check_together
-from .possible import check_bits, check_reports, check_totals
+from .possible import check_reports
+from .rounds import Sums
 from .vector_sums import VectorSum
 
 __all__ = ["PartialSum", "combine", "of_all_servers"]
@@ -61,6 +62,11 @@ class PartialSum:
     clients: bytes = field(repr=False)
     by_level: tuple[int, ...] = ()
     simulated: bool = False
+
+    @property
+    def sums(self) -> Sums:
+        """What is in it, as the trust model reads it."""
+        return Sums(self.totals, self.reports, self.by_level)
 
     def to_bytes(self) -> bytes:
         """Return the partial sum as bytes, for whoever adds up the sums (docs/guides/wire.md).
@@ -112,8 +118,13 @@ class PartialSum:
         return cls(**storage.load_sum(data, protocol))
 
 
-def combine(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> NDArray[np.int64]:
+def combine(
+    sums: PartialSum | Sequence[PartialSum] | VectorSum,
+) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return the totals of all nodes, (nodes,), root first; for SecureAggregation, of the cells.
+
+    For SquareWave, they are how many reports there are of each output. For Central, they are the
+    noisy cumulative counts, (N,) float64.
 
     Parameters
     ----------
@@ -144,14 +155,15 @@ def combine(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> NDArray[np.i
     >>> combine([server.close() for server in servers])
     array([1, 0, 2, 0])
     """
-    return of_all_servers(sums).totals.view(np.int64)
+    whole = of_all_servers(sums)
+    return whole.protocol.round.numbers(whole.totals)
 
 
 def of_all_servers(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> PartialSum:
     """Return the sum of the servers' parts, after the checks that ``combine`` names."""
     if isinstance(sums, VectorSum):  # it has been checked, but a copy of it could be altered
         totals = sums.total.view(np.uint64)
-        check_totals(sums.protocol, totals, sums.reports)
+        sums.protocol.round.check_sums(Sums(totals, sums.reports))
         return PartialSum(sums.protocol, totals, sums.reports, b"", simulated=sums.simulated)
     if not isinstance(sums, PartialSum | Sequence):
         raise DtypeError("sums", type(sums).__name__, "must be partial sums, or one VectorSum")
@@ -165,11 +177,9 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> Parti
     totals = np.zeros(protocol.words, np.uint64)
     for part in parts:
         totals += part.totals
-    if protocol.is_additive:
-        check_totals(protocol, totals, first.reports)
-    else:
-        check_bits(protocol, totals, first.reports, first.by_level)
-    return replace(first, totals=totals, simulated=any(part.simulated for part in parts))
+    whole = replace(first, totals=totals, simulated=any(part.simulated for part in parts))
+    protocol.round.check_sums(whole.sums)
+    return whole
 
 
 def _check_form(part: PartialSum) -> None:

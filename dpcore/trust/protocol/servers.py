@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import DtypeError, ParameterError
-from ...noise.sources import random_bytes, source
-from ..models.remembered_noise import RememberedNoise
+from ...noise.sources import source
 from . import storage, wire
 from .admission import admitted, check_disjoint, checked_ids
 from .answers import Answer
 from .enrolment import Enrolment
-from .function_noise import noise_of, noisy_nodes
 from .parameters import Protocol
 from .partial_sums import PartialSum
-from .tally import NOISE_KEY_BYTES, Tally
+from .rounds import Answering, AnsweringRound, names_of
+from .tally import Tally
 from .turns import Turns
 from .wire import Reason, ReportError, RoundError
 
@@ -113,21 +112,19 @@ class Server:
         self._protocol = protocol
         self._secret = wire.OPEN if enrolment is None else enrolment.key
         stream = source(rng)  # refuses anything but a generator or None
-        if rng is not None and not protocol.shares_functions:
+        of = protocol.round
+        if rng is not None and not of.servers_draw:
             raise ParameterError("rng", rng, "must be left out: clients make the noise, if any")
-        if protocol.shares_functions:
+        if of.servers_draw and of.receivers > 1:
             if place is None:
-                what = f"must be given: which of the {protocol.receivers} servers this is, from 0"
+                what = f"must be given: which of the {of.receivers} servers this is, from 0"
                 raise ParameterError("place", place, what)
-            place = _check.integer("place", place, 0, protocol.receivers - 1)
+            place = _check.integer("place", place, 0, of.receivers - 1)
         elif place is not None:
             raise ParameterError("place", place, "must be left out: all servers are alike")
-        self._tally = Tally.empty(protocol)
-        self._tally.place = place
-        if protocol.shares_functions:
-            self._tally.noise_key = random_bytes(NOISE_KEY_BYTES, stream)
-            self._tally.simulated = stream.simulated
-        self._noise: RememberedNoise | None = None
+        self._tally = Tally.empty(of, of.memory(place, stream))
+        self._tally.simulated = of.servers_draw and stream.simulated
+        self._noise: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
         self._turns = Turns()
 
     def __repr__(self) -> str:
@@ -193,7 +190,7 @@ class Server:
             except ReportError as error:
                 tally.refused[error.reason] += 1
                 raise
-            tally.take(accepted, self._protocol)
+            tally.take(accepted, self._protocol.round)
 
     def settle(self, ids: Iterable[bytes]) -> None:
         """Add up the reports of clients that have reached all servers.
@@ -236,7 +233,7 @@ class Server:
             unknown = sum(identity not in self._tally for identity in fresh)
             if unknown:
                 raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
-            self._tally.settle(fresh, self._protocol)
+            self._tally.settle(fresh, self._protocol.round)
 
     def merge(self, other: Server) -> None:
         """Take over all reports of another server in the same place, which ends that server.
@@ -277,7 +274,9 @@ class Server:
             if not hmac.compare_digest(self._secret, other._secret):
                 raise RoundError("the other server has another enrolment")
             check_disjoint(self._tally, other._tally, self._protocol)
-            change, ended = self._tally.with_all_of(other._tally), Tally.empty(self._protocol)
+            of = self._protocol.round
+            change = self._tally.with_all_of(other._tally)
+            ended = Tally.empty(of, of.memory(other._tally.place, source(None)))
             ended.close()
             # First: an interrupt may lose reports, but no report is in two sums.
             other._tally = ended
@@ -315,14 +314,13 @@ class Server:
         """
         with self._turn():
             clients = self._ended()
-            tally, totals = self._tally, self._tally.totals
-            if self._protocol.shares_functions:
-                tally.add_up(self._protocol)
-                totals = noisy_nodes(tally.totals, self._protocol, self._noise_of_settled())
-            totals.flags.writeable = False
-            by_level, simulated = tuple(tally.by_level.tolist()), tally.simulated
-            settled = len(tally.settled)
-            return PartialSum(self._protocol, totals, settled, clients, by_level, simulated)
+            protocol, tally = self._protocol, self._tally
+            self._add_up()
+            context, simulated = b"".join(protocol.key), tally.simulated
+            totals = tally.totals(protocol.round)
+            totals = protocol.round.given(totals, tally.memory, context, simulated)
+            answers, settled = tally.answers(protocol.round), len(tally.settled)
+            return PartialSum(protocol, totals, settled, clients, answers, simulated)
 
     def answer(self, cells: Sequence[int] | NDArray[np.integer[Any]]) -> Answer:
         """Return this server's share of the noisy number of clients up to and including each cell.
@@ -374,12 +372,16 @@ class Server:
             raise ParameterError("cells", asked[beyond][0], f"must be 0 to {protocol.cells - 1}")
         asked = asked.astype(np.int64)
         with self._turn():
-            self._check_shares_functions()
+            of = self._answering()
             clients = self._ended()
             tally = self._tally
-            shares = tally.shares_at(np.append(asked, protocol.cells - 1), protocol)
+            cells_and_last = np.append(asked, protocol.cells - 1)
+            shares = of.shares_at(tally.totals(of), tally.memory, cells_and_last)
             shares, total = shares[:-1], int(shares[-1])
-            shares += self._noise_of_settled().of_prefixes(asked).view(np.uint64)
+            if self._noise is None:
+                context = b"".join(protocol.key)
+                self._noise = of.noise_at(tally.memory, context, tally.simulated)
+            shares += self._noise(asked).view(np.uint64)
             settled = len(tally.settled)
             return Answer(protocol, asked, shares, total, settled, clients, tally.simulated)
 
@@ -413,7 +415,7 @@ class Server:
         (1, True)
         """
         with self._turn():
-            self._check_shares_functions()
+            self._answering()
             self._ended()
 
     def add_up(self) -> None:
@@ -447,8 +449,8 @@ class Server:
         array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
         """
         with self._turn():
-            self._check_shares_functions()
-            self._tally.add_up(self._protocol)
+            self._answering()
+            self._add_up()
 
     def to_bytes(self) -> bytes:
         """Return the whole state of the server, to go on from it later (docs/guides/wire.md).
@@ -523,8 +525,7 @@ class Server:
                 f"{settled} reports are settled, but at least {least} are needed; "
                 f"{self._waiting} wait to be settled"
             )
-        if tally.by_level.size and not tally.by_level[-1]:
-            raise RoundError("no report is about the cells, the last level of the tree")
+        self._protocol.round.check_answers(tally.answers(self._protocol.round))
         tally.close()
         return hashlib.sha256(b"".join(sorted(tally.settled))).digest()
 
@@ -532,15 +533,21 @@ class Server:
         with self._turn():
             return frozenset(self._tally.settled)
 
-    def _noise_of_settled(self) -> RememberedNoise:
-        """Return this server's noise, which depends on the settled reports."""
-        if self._noise is None:
-            self._noise = noise_of(self._tally, self._protocol)
-        return self._noise
+    def _add_up(self) -> None:
+        """Add up what the server has kept for later, if anything."""
+        of, tally = self._protocol.round, self._tally
+        if isinstance(of, AnsweringRound):
+            added = of.added_up(tally.totals(of), tally.memory)
+            if added is not None:
+                tally.replace_totals(*added, of)
 
-    def _check_shares_functions(self) -> None:
-        if not self._protocol.shares_functions:
-            raise RoundError("the round is not one of FunctionSharing: its servers only close")
+    def _answering(self) -> AnsweringRound:
+        of = self._protocol.round
+        if not isinstance(of, AnsweringRound):
+            raise RoundError(
+                f"the round is not one of {names_of(Answering)}: its servers only close"
+            )
+        return of
 
     def _check_open(self) -> None:
         if self.is_closed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from io import BytesIO
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import DtypeError, FormatError
 from . import wire
 from .parameters import Protocol
-from .tally import CONTENT_BYTES, NOISE_KEY_BYTES, Tally
+from .tally import Tally
 from .wire import ID_BYTES, REASONS
 
 __all__ = [
@@ -37,28 +38,25 @@ _CHECKSUM: Final = 32
 
 def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
     """Return the state of a server, which is as secret as the reports in it."""
-    waiting = [tally.waiting[kind] for kind in _waiting_kinds(protocol)]
+    of = protocol.round
+    waiting = [tally.waiting[kind] for kind in of.kinds if of.receivers > 1] or [{}, {}]
     counts = [tally.accepted, len(REASONS), len(tally.settled), *map(len, waiting)]
     refused = [tally.refused[reason] for reason in REASONS]
-    totals = tally.totals
-    flags = _SIMULATED * tally.simulated | _CLOSED * tally.closed
+    words, flags = tally.words, _SIMULATED * tally.simulated | _CLOSED * tally.closed
     # The totals are many zeros until keys are evaluated.
-    if protocol.shares_functions and not totals.any():
-        totals, flags = totals[:0], flags | _NO_TOTALS
+    if tally.memory is not None and not words.any():
+        words, flags = words[:0], flags | _NO_TOTALS
     parts = [
         *protocol.key,
         bytes([flags]),
-        *(_packed(numbers) for numbers in (counts, refused, tally.by_level, totals)),
+        *(_packed(numbers) for numbers in (counts, refused, words)),
         *sorted(tally.settled),
     ]
     for payloads in waiting:
         for identity in sorted(payloads):
             parts += [identity, payloads[identity]]
-    if protocol.shares_functions:
-        kept = b"".join(tally.keys)
-        content = tally.content.to_bytes(CONTENT_BYTES, "little")
-        place = bytes([tally.place or 0])
-        parts += [tally.noise_key, content, place, _packed([len(kept)]), kept]
+    if tally.memory is not None:
+        parts.append(tally.memory.to_bytes())
     return sealed(_STATE, b"".join(parts))
 
 
@@ -71,30 +69,25 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
         The data are damaged, or belong to another round or other parameters.
     """
     body, flags = _begun(_STATE, data, protocol)
-    tally = Tally.empty(protocol)
-    kinds = _waiting_kinds(protocol)
-    accepted, reasons, settled, *waiting = _words(body, 3 + len(kinds)).tolist()
+    of = protocol.round
+    tally = Tally.empty(of)
+    kinds = of.kinds if of.receivers > 1 else ()
+    accepted, reasons, settled, *waiting = _words(body, 3 + (len(kinds) or 2)).tolist()
     if reasons != len(REASONS):
         raise FormatError(f"has {reasons} reasons to refuse a report, instead of {len(REASONS)}")
     tally.accepted = accepted
     tally.refused = dict(zip(REASONS, _words(body, reasons).tolist(), strict=True))
-    tally.by_level = _words(body, len(protocol.asked))
     if not flags & _NO_TOTALS:
-        tally.totals = _words(body, protocol.shared_words)
+        tally.words = _words(body, of.stored_words)
     for _ in range(settled):
         tally.settled.add(_read(body, ID_BYTES))
-    for kind, count in zip(kinds, waiting, strict=True):
+    if any(waiting[len(kinds) :]):
+        raise FormatError("has reports that wait, and here none does")
+    for kind, count in zip(kinds, waiting, strict=False):
         for _ in range(count):
             identity = _read(body, ID_BYTES)
-            tally.waiting[kind][identity] = _read(body, protocol.payload_bytes(kind))
-    if protocol.shares_functions:
-        tally.noise_key = _read(body, NOISE_KEY_BYTES)
-        tally.content = int.from_bytes(_read(body, CONTENT_BYTES), "little")
-        tally.place = _read(body, 1)[0]
-        kept = _read(body, int(_words(body, 1)[0]))
-        tally.keys = (kept,) if kept else ()
-        if tally.place >= protocol.receivers or not _are_keys(kept, protocol):
-            raise FormatError("has a place or keys that such a server cannot have")
+            tally.waiting[kind][identity] = _read(body, of.payload_bytes(kind))
+    tally.memory = of.memory_from(partial(_read, body))
     tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)
     _ended(body)
     return tally
@@ -233,18 +226,6 @@ def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]
     if digest != protocol.digest:
         raise FormatError("was made with other parameters")
     return body, flags[0]
-
-
-def _waiting_kinds(protocol: Protocol) -> tuple[int, ...]:
-    """Return the kinds of reports that may wait, in the order of their counts."""
-    return (wire.FUNCTION,) if wire.FUNCTION in protocol.kinds else (wire.SEED, wire.ADDITIVE)
-
-
-def _are_keys(kept: bytes, protocol: Protocol) -> bool:
-    """Whether bytes can be settled keys: none if the round has no keys, else whole keys."""
-    if wire.FUNCTION not in protocol.kinds:
-        return not kept
-    return len(kept) % protocol.payload_bytes(wire.FUNCTION) == 0
 
 
 def _ended(body: BytesIO) -> None:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import comparison
-from . import wire
-from .parameters import Protocol
+from .rounds import Memory, Round, Settled
 from .wire import REASONS, Reason, Report
 
-__all__ = ["CONTENT_BYTES", "NOISE_KEY_BYTES", "Tally"]
-
-NOISE_KEY_BYTES: Final = 32
-CONTENT_BYTES: Final = 32
-
-_LABEL: Final = b"dpcore settled report"
+__all__ = ["Tally"]
 
 
 class _Change(NamedTuple):
@@ -27,13 +20,10 @@ class _Change(NamedTuple):
 
     accepted: int
     simulated: bool
-    by_level: NDArray[np.uint64]
-    part: slice  # the changed part of the totals, and its new values
-    totals: NDArray[np.uint64]
+    words: Mapping[int, NDArray[np.uint64]] = {}  # new values, by where they begin
     settled: Collection[bytes] = ()  # these do not wait any more, either
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
-    keys: tuple[bytes, ...] | None = None  # None: unchanged
-    content: int | None = None  # None: unchanged
+    memory: Memory | None = None  # None: unchanged
     refused: Mapping[Reason, int] = {}
 
 
@@ -41,29 +31,21 @@ class _Change(NamedTuple):
 class Tally:
     """Numbers and reports. The rules about them are in ``Server``.
 
+    All that reports change, a change does, so that an interrupt leaves it done or not done.
+
     Parameters
     ----------
-    totals
-        (nodes,) uint64: sums of settled shares modulo 2^64. For Local, how many bits were set. For
-        FunctionSharing, (cells,), sums of shares of the functions' values.
-    by_level
-        For Local: how many reports were about each level below the root, uint64.
+    words
+        (stored_words,) uint64, modulo 2^64: how many settled reports answered each question, and
+        the totals of what they hold.
+    memory
+        What the server remembers besides, as the trust model says.
+    waiting
+        For each kind, the payloads that are not settled, by id.
     accepted, refused
         How many reports were taken, and how many were refused, by reason.
     settled
-        The ids of the reports that are in the totals.
-    waiting
-        For each additive kind, the payloads that are not in the totals, by id.
-    keys
-        Keys of comparison functions that are settled, and whose values are not in the totals, in
-        blocks of one key behind the other.
-    place
-        For FunctionSharing: which server this is, from 0.
-    noise_key
-        For FunctionSharing: the 32 bytes that the server's noise is made of.
-    content
-        For FunctionSharing: 256 bits for what settled clients have sent. They are the exclusive or
-        of the keyed hashes of the reports: the same in any order, and different for other reports.
+        The ids of the reports that are settled.
     simulated
         Whether a report was made for a study.
     closed
@@ -72,27 +54,20 @@ class Tally:
         A change that has begun. An interrupt may have left a part of it undone.
     """
 
-    totals: NDArray[np.uint64]
-    by_level: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+    memory: Memory | None
+    waiting: dict[int, dict[bytes, bytes]]
     accepted: int = 0
     refused: dict[Reason, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
     settled: set[bytes] = field(default_factory=set)
-    waiting: dict[int, dict[bytes, bytes]] = field(
-        default_factory=lambda: {wire.SEED: {}, wire.ADDITIVE: {}, wire.FUNCTION: {}}
-    )
-    keys: tuple[bytes, ...] = ()
-    place: int | None = None
-    noise_key: bytes = bytes(NOISE_KEY_BYTES)
-    content: int = 0
     simulated: bool = False
     closed: bool = False
     begun: _Change | None = None
 
     @classmethod
-    def empty(cls, protocol: Protocol) -> Tally:
+    def empty(cls, of: Round, memory: Memory | None = None) -> Tally:
         """Return the tally of a round that begins."""
-        totals = np.zeros(protocol.shared_words, np.uint64)
-        return cls(totals, np.zeros(len(protocol.asked), np.uint64))
+        return cls(np.zeros(of.stored_words, np.uint64), memory, {kind: {} for kind in of.kinds})
 
     def __contains__(self, identity: bytes) -> bool:
         return identity in self.settled or any(
@@ -100,72 +75,70 @@ class Tally:
         )
 
     @property
+    def place(self) -> int | None:
+        """Which server this is, from 0; None: all are alike."""
+        return None if self.memory is None else self.memory.place
+
+    @property
     def ids(self) -> frozenset[bytes]:
         """The ids of the reports that are here, waiting or settled."""
         return frozenset(self.settled).union(*self.waiting.values())
 
-    def take(self, report: Report, protocol: Protocol) -> None:
-        """Take a report, which has been checked: shares wait, and bits are counted at once."""
+    def answers(self, of: Round) -> tuple[int, ...]:
+        """Return how many settled reports answered each question."""
+        return tuple(self.words[: len(of.asked)].tolist())
+
+    def totals(self, of: Round) -> NDArray[np.uint64]:
+        """Return the totals of what settled reports hold, (shared_words,)."""
+        return self.words[len(of.asked) :]
+
+    def take(self, report: Report, of: Round) -> None:
+        """Take a report, which has been checked: it waits for other servers, if there are any."""
         accepted, simulated = self.accepted + 1, self.simulated or report.simulated
-        if report.kind == wire.BITS:
-            level = report.payload[0]
-            part = slice(protocol.starts[level], protocol.starts[level + 1])
-            totals, by_level = self.totals[part].copy(), self.by_level.copy()
-            packed = np.frombuffer(report.payload, np.uint8, offset=1)
-            totals += np.unpackbits(packed, count=totals.size, bitorder="little")
-            by_level[level - 1] += np.uint64(1)
-            settled = {report.report_id}
-            self.change(_Change(accepted, simulated, by_level, part, totals, settled))
-        else:
-            part, waits = slice(0, 0), {report.kind: {report.report_id: report.payload}}
-            same = self.by_level, part, self.totals[part]
-            self.change(_Change(accepted, simulated, *same, waiting=waits))
-
-    def settle(self, ids: Collection[bytes], protocol: Protocol) -> None:
-        """Add up reports that wait, and forget them; keys of functions are kept."""
-        same = self.accepted, self.simulated, self.by_level
-        content = self._content_with(ids) if protocol.shares_functions else None
-        waiting = self.waiting[wire.FUNCTION]
-        if keys := b"".join(waiting[identity] for identity in ids if identity in waiting):
-            part, blocks = slice(0, 0), _with(self.keys, keys)
-            self.change(_Change(*same, part, self.totals[part], ids, keys=blocks, content=content))
+        if of.receivers > 1:
+            waits = {report.kind: {report.report_id: report.payload}}
+            self.change(_Change(accepted, simulated, waiting=waits))
             return
-        totals = self.totals.copy()
+        words: dict[int, NDArray[np.uint64]] = {}
+        for start, numbers in of.counted(report.kind, report.payload):
+            words[start] = words.get(start, self.words[start : start + numbers.size]) + numbers
+        settled = [Settled(report.kind, report.report_id, report.payload)]
+        memory = self.memory and self.memory.with_settled(settled)
+        self.change(_Change(accepted, simulated, words, {report.report_id}, memory=memory))
+
+    def settle(self, ids: Collection[bytes], of: Round) -> None:
+        """Add up reports that wait, and forget them."""
+        settled, words = [], None
         for kind, payloads in self.waiting.items():
-            for payload in (payloads[identity] for identity in ids if identity in payloads):
-                totals += wire.share(kind, payload, totals.size)
-        self.change(_Change(*same, slice(None), totals, ids, content=content))
+            for identity in ids:
+                if identity in payloads:
+                    settled.append(Settled(kind, identity, payloads[identity]))
+        for kind, _, payload in settled:
+            for start, numbers in of.counted(kind, payload):
+                words = self.words.copy() if words is None else words
+                words[start : start + numbers.size] += numbers
+        memory = self.memory and self.memory.with_settled(settled)
+        changed = {} if words is None else {0: words}
+        self.change(_Change(self.accepted, self.simulated, changed, ids, memory=memory))
 
-    def shares_at(self, cells: NDArray[np.int64], protocol: Protocol) -> NDArray[np.uint64]:
-        """Return the share of the sum of all settled functions at some cells."""
-        shares = self.totals[cells]
-        for block in self.keys:
-            keys = comparison.Keys.from_packed(block, protocol.bits, 1 if self.place else 0)
-            shares += comparison.evaluate_sum(keys, cells)
-        return shares
-
-    def add_up(self, protocol: Protocol) -> None:
-        """Evaluate all settled functions everywhere, add up, and forget their keys."""
-        if self.keys:
-            totals = self.shares_at(np.arange(protocol.cells), protocol)
-            same = self.accepted, self.simulated, self.by_level
-            self.change(_Change(*same, slice(None), totals, keys=()))
+    def replace_totals(self, totals: NDArray[np.uint64], memory: Memory, of: Round) -> None:
+        """Put other totals, and another memory, in the place of these."""
+        words = {len(of.asked): totals}
+        self.change(_Change(self.accepted, self.simulated, words, memory=memory))
 
     def finish(self) -> None:
         """Finish the last change if an interrupt has left a part undone; callers do this first."""
         if (change := self.begun) is None:
             return
         self.accepted, self.simulated = change.accepted, change.simulated
-        self.by_level = change.by_level
-        self.totals[change.part] = change.totals
+        for start, values in change.words.items():
+            self.words[start : start + values.size] = values
         self.refused.update(change.refused)
         for kind, more in change.waiting.items():
             self.waiting[kind].update(more)
         self.settled.update(change.settled)
-        if change.keys is not None:
-            self.keys = change.keys
-        if change.content is not None:
-            self.content = change.content
+        if change.memory is not None:
+            self.memory = change.memory
         for payloads in self.waiting.values():
             for identity in change.settled:
                 payloads.pop(identity, None)
@@ -179,38 +152,20 @@ class Tally:
 
     def with_all_of(self, other: Tally) -> _Change:
         """Return the change that takes over another tally, which is of other clients."""
+        memory = self.memory
+        if memory is not None and other.memory is not None:
+            memory = memory.with_all_of(other.memory)
         return _Change(
             self.accepted + other.accepted,
             self.simulated or other.simulated,
-            self.by_level + other.by_level,
-            slice(None),
-            self.totals + other.totals,
+            {0: self.words + other.words},
             other.settled,
             other.waiting,
-            keys=(*self.keys, *other.keys),
-            content=self.content ^ other.content,
+            memory,
             refused={reason: self.refused[reason] + n for reason, n in other.refused.items()},
         )
-
-    def _content_with(self, ids: Collection[bytes]) -> int:
-        """Return ``content`` with some waiting reports settled."""
-        content = self.content
-        for kind, payloads in self.waiting.items():
-            start = _LABEL + bytes([kind])
-            for identity in ids:
-                if identity in payloads:
-                    hashed = wire.keyed_hash(self.noise_key, start + identity + payloads[identity])
-                    content ^= int.from_bytes(hashed, "little")
-        return content
 
     def change(self, change: _Change) -> None:
         """Make a change: after an interrupt it has not begun, or ``finish`` will complete it."""
         self.begun = change
         self.finish()
-
-
-def _with(blocks: tuple[bytes, ...], fresh: bytes) -> tuple[bytes, ...]:
-    """Return blocks and one more, joined so that blocks are few and bytes are seldom copied."""
-    while blocks and len(blocks[-1]) <= len(fresh):
-        blocks, fresh = blocks[:-1], blocks[-1] + fresh
-    return (*blocks, fresh)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ... import _check
 from ..._sealed import sealed
 from ...errors import DtypeError, ParameterError
-from ..models.contribution import MOST_CLIENTS
 from .parameters import Protocol
-from .possible import check_has_vectors, check_reports, check_totals
+from .possible import check_reports, with_vectors
+from .rounds import MOST_CLIENTS, Sums
 
 __all__ = ["VectorSum"]
 
@@ -83,7 +83,7 @@ class VectorSum:
         protocol = self.protocol
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
-        check_has_vectors("protocol", protocol)
+        own = with_vectors("protocol", protocol)
         vector = _check.array("total", self.total, "iu", "must be integers: round averages first")
         if vector.shape != (protocol.words,):
             raise ParameterError("total", vector.shape, f"must be one vector, ({protocol.words},)")
@@ -94,6 +94,6 @@ class VectorSum:
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
         check_reports(protocol, reports)
-        check_totals(protocol, total.view(np.uint64), reports)
+        own.check_sums(Sums(total.view(np.uint64), reports))
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "reports", reports)

@@ -22,6 +22,7 @@ __all__ = [
     "ID_BYTES",
     "KEY_BYTES",
     "OPEN",
+    "OWN",
     "REASONS",
     "SEED",
     "SEED_BYTES",
@@ -60,6 +61,7 @@ ADDITIVE: Final = 1  # a client's numbers minus its other shares, as 64-bit word
 SEED: Final = 2  # 32 bytes that expand to such a share
 BITS: Final = 3  # a level and its perturbed bits
 FUNCTION: Final = 4  # a key of a comparison function
+OWN: Final = 5  # what the trust model says
 SEED_BYTES: Final = 32
 ID_BYTES: Final = 16  # the bytes of the identifier of a round, parameters or a report
 
@@ -70,7 +72,7 @@ HEADER_BYTES: Final = _HEADER.size + _TAG_BYTES
 KEY_BYTES: Final = 32
 OPEN: Final = b""  # replaces an enrolment's key if everybody may report
 _LABEL: Final = b"dpcore client key"
-_KINDS: Final = (ADDITIVE, SEED, BITS, FUNCTION)
+_KINDS: Final = (ADDITIVE, SEED, BITS, FUNCTION, OWN)
 _SIMULATED: Final = 1
 _PREFIX: Final = 5  # the magic number and the version have these places in all versions
 
@@ -108,7 +110,8 @@ class Report:
     Parameters
     ----------
     kind
-        1: an additive share; 2: the seed of one; 3: packed bits; 4: a key of a shared function.
+        1: an additive share; 2: the seed of one; 3: packed bits; 4: a key of a shared function;
+        5: what the trust model says.
     round_id, digest, report_id
         16 bytes each: the ids of the round, of the protocol's parameters, and of the client's
         report.

@@ -1,0 +1,115 @@
+"""Secure aggregation: nobody sees more than the exact sum of all reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...mechanisms.base import Work
+from ...mechanisms.no_noise import NoNoise
+from ...privacy.allowance import Allowance
+from ...privacy.guarantees import Privacy
+from ..protocol.rounds import Bounded, WithVectors
+from .contribution import for_client, most_records
+from .share_rounds import VectorRound
+
+__all__ = ["SecureAggregation"]
+
+_MOST_SERVERS = 2**8
+
+
+@dataclass(frozen=True, slots=True)
+class SecureAggregation(Bounded, WithVectors):
+    """The exact sum of all reports, and nothing else about them: **no differential privacy**.
+
+    Each client splits its report into shares for servers that do not collude. Each server alone
+    sees uniform random numbers. The sum of all shares is exact, and so is the curve. Somebody who
+    knows all records but one learns that record from the sum.
+
+    Parameters
+    ----------
+    servers
+        The number of servers, 2 to 256.
+    records
+        The contribution bound: the most records of a client that count, 1 to 64.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Federated paper, section 2.2. ``privacy.epsilon`` is infinite.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> trust = dp.trust.SecureAggregation(servers=3)
+    >>> curve = dp.cdf([0.1, 0.3, 0.35, 0.9], dp.Grid.uniform(0, 1, 4), trust)
+    >>> curve.counts, curve.privacy.epsilon
+    (array([1., 3., 3., 4.]), inf)
+    """
+
+    servers: int = 2
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", most_records(self.records))
+        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        object.__setattr__(self, "servers", servers)
+
+    @property
+    def privacy(self) -> Privacy:
+        """No guarantee: epsilon is infinite."""
+        return for_client(Privacy(math.inf), self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """No guarantee, either."""
+        return Privacy(math.inf)
+
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return zeros, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation().noise_deviation(4)
+        array([0., 0., 0., 0.])
+        """
+        return NoNoise().noise_deviation(size)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation(servers=3).describe()
+        {'name': 'secure-aggregation', 'servers': 3, 'records': 1}
+        """
+        return {
+            "name": "secure-aggregation",
+            "servers": self.servers,
+            "records": self.records,
+        }
+
+    def round(self, size: int, servers: int | None = None) -> VectorRound:
+        """Return a round whose clients share the exact counts of the cells."""
+        own = VectorRound(self, size, self.servers)
+        own.records = own.most_records = self.records
+        return own
+
+    def remembered(self, size: int) -> None:
+        """Return None: there is no noise."""
+
+    def _budget(self) -> Allowance:
+        return NoNoise()._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return NoNoise()._prepared(exact)

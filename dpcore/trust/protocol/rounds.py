@@ -1,0 +1,486 @@
+"""The interfaces of a trust model and of its rounds: what clients send, and what servers do.
+
+``Client``, ``Server``, ``Protocol`` and the files of servers ask these, and know no trust model.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.trees import hierarchy as kernels
+from ...mechanisms.base import Mechanism
+from ...mechanisms.tree import Tree
+from ...noise.polya import PolyaShares
+from ...noise.sources import Source
+from ...privacy.guarantees import Privacy
+from . import wire
+from .wire import ReportError, RoundError
+
+__all__ = [
+    "MOST_CLIENTS",
+    "Answering",
+    "AnsweringRound",
+    "Bounded",
+    "Memory",
+    "Pointwise",
+    "Remembered",
+    "Round",
+    "Settled",
+    "Sums",
+    "TrustModel",
+    "VectorsRound",
+    "WithVectors",
+    "names_of",
+    "trust_models",
+]
+
+MOST_CLIENTS: Final = 2**40
+
+_Cells = TypeVar("_Cells", int, NDArray[np.int64])
+_known: Final[dict[str, type[TrustModel]]] = {}
+
+
+class Settled(NamedTuple):
+    """A report that a server counts."""
+
+    kind: int
+    report_id: bytes
+    payload: bytes
+
+
+class Sums(NamedTuple):
+    """What all servers of a round have given away, added up.
+
+    Parameters
+    ----------
+    totals
+        (words,) uint64, modulo 2^64.
+    reports
+        How many clients are in the totals.
+    answers
+        How many clients have answered each question of ``Round.asked``.
+    """
+
+    totals: NDArray[np.uint64]
+    reports: int
+    answers: tuple[int, ...] = ()
+
+
+class TrustModel(Mechanism):
+    """A mechanism that says who makes the noise, and how clients and servers make a release.
+
+    A subclass is a frozen dataclass, like a mechanism, with ``round`` in place of ``_fill``. It
+    works in ``dpcore.cdf``, which then makes the reports of all clients, and in rounds of
+    ``Protocol``, ``Client`` and ``Server`` (docs/guides/extending.md).
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> trust = dp.trust.Local(epsilon=1.0, clients=1000)
+    >>> isinstance(trust, dp.trust.TrustModel), trust.round(4).receivers
+    (True, 1)
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _known[f"{cls.__module__}.{cls.__qualname__}"] = cls  # with slots, it is defined twice
+
+    @abstractmethod
+    def round(self, size: int, servers: int | None = None) -> Round:
+        """Return what clients and servers do in a round over ``size`` cells.
+
+        Parameters
+        ----------
+        size
+            The number of counted cells, 2 or more.
+        servers
+            How many servers there are; None: as many as usual. Ignore it if there is no choice.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> DistributedNoise(1.0, clients=1000).round(256, servers=3).receivers
+        3
+        """
+
+    def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+        """Make the reports of all clients, each with one record; a faster way may replace this."""
+        own = self.round(counts.size)
+        for row in out:
+            memory, words = own.memory(None, stream), np.zeros(own.stored_words, np.uint64)
+            for cell in np.repeat(np.arange(counts.size), counts):
+                payloads = own.report(np.array([cell]), np.ones(1, np.int64), stream)
+                settled = [
+                    Settled(own.kind(place), bytes(wire.ID_BYTES), payload)
+                    for place, payload in enumerate(payloads)
+                ]
+                for report in settled:
+                    for start, numbers in own.counted(report.kind, report.payload):
+                        words[start : start + numbers.size] += numbers
+                memory = memory and memory.with_settled(settled)
+            answers, totals = np.split(words, [len(own.asked)])
+            given = own.given(totals, memory, b"", stream.simulated)
+            sums = Sums(given, int(counts.sum()), tuple(answers.tolist()))
+            row[:] = own.estimates(sums)
+
+
+class Bounded(TrustModel):
+    """A trust model for clients with any number of records, of which at most ``records`` count."""
+
+    __slots__ = ()
+
+    records: int | None
+
+    @property
+    @abstractmethod
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client."""
+
+    @property
+    def reported(self) -> int | None:
+        """How many records a client reports; fewer than ``records`` if it draws from these."""
+        return self.records
+
+    @property
+    def reporters(self) -> int | None:
+        """How many clients report; None: the trust model does not say it."""
+        return None
+
+
+class Remembered(NamedTuple):
+    """Noise on the nodes of a tree, made of shares; ``parties`` of them are in a sum."""
+
+    tree: Tree
+    shares: Sequence[PolyaShares | None]
+    parties: int
+
+
+class Pointwise(TrustModel):
+    """A trust model whose sums can be opened point by point, for clients with one record each."""
+
+    __slots__ = ()
+
+    def over(self, clients: int) -> Self:
+        """Return the trust model for so many clients in the sums, or raise RoundError."""
+        return self
+
+    @abstractmethod
+    def remembered(self, size: int) -> Remembered | None:
+        """Return the noise in sums over N cells; None: there is none."""
+
+
+class WithVectors(Pointwise):
+    """A trust model whose clients have vectors, with their noise, that anybody may add up."""
+
+    __slots__ = ()
+
+
+class Answering(Pointwise):
+    """A trust model whose servers answer questions about single cells, as in AnsweringRound."""
+
+    __slots__ = ()
+
+
+def trust_models(kind: type | None = None) -> list[type[TrustModel]]:
+    """Return all trust models of a kind that are defined, in alphabetical order.
+
+    Examples
+    --------
+    >>> from dpcore.trust import trust_models
+    >>> [model.__name__ for model in trust_models() if model.__module__.startswith("dpcore.")]
+    ['Central', 'DistributedNoise', 'FunctionSharing', 'Local', 'SecureAggregation', 'SquareWave']
+    """
+    models = (cls for cls in _known.values() if kind is None or issubclass(cls, kind))
+    return sorted(
+        (cls for cls in models if not inspect.isabstract(cls)), key=lambda cls: cls.__name__
+    )
+
+
+def names_of(kind: type) -> str:
+    """Return the names of all trust models of a kind, for messages."""
+    return " or ".join(model.__name__ for model in trust_models(kind))
+
+
+class Memory(ABC):
+    """What a server remembers besides sums. It does not change: methods return another one."""
+
+    __slots__ = ()
+
+    @property
+    def place(self) -> int | None:
+        """Which server this is, from 0; None: all servers are alike."""
+        return None
+
+    @abstractmethod
+    def with_settled(self, reports: Sequence[Settled]) -> Memory:
+        """Return the memory after reports have been settled."""
+
+    @abstractmethod
+    def with_all_of(self, other: Memory) -> Memory:
+        """Return the memory of a server that takes over another one's reports."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """Return all of it as bytes, for a file; ``Round.memory_from`` reads them."""
+
+
+class Round(ABC):
+    """What clients and servers do in a round of a trust model.
+
+    A subclass defines ``report``, ``payload_bytes``, ``counted`` and ``estimates``, and ``check``
+    if not every payload of the right length is one that a client sends. All else has defaults: one
+    server, to which each client sends one complete report about one record.
+
+    Parameters
+    ----------
+    trust
+        The trust model, with all that was not known before the round left out.
+    cells
+        The number of counted cells.
+
+    Attributes
+    ----------
+    receivers
+        The number of servers, and of reports that a client makes. If it is more than 1, reports
+        wait until all servers have the client's.
+    kinds
+        The kinds of reports: 5 is for what the trust model says.
+    least_reports, most_reports
+        How many reports are needed, and how many a server takes; None: any number.
+    records, most_records
+        How many records are in a report, and how many of a client's records count; None: all.
+    words
+        How many 64-bit numbers servers give away; by default, one for each cell.
+    stored_words
+        How many they store: ``words``, and behind ``asked`` so many counts of answers.
+    branching, starts, noise
+        The tree that is counted, and the shares of noise on its levels, root first.
+    asked
+        How many of all clients are to answer each of several questions.
+    exact
+        The budget as text, exactly. Together with ``branching``, ``noise``, ``asked`` and the
+        description of the trust model, it is in the digest of the round.
+    servers_draw
+        Whether servers make noise. Then each has a ``memory``, and, if there are several, a place.
+
+    Examples
+    --------
+    >>> from dpcore.trust import SecureAggregation
+    >>> own = SecureAggregation(servers=3).round(4)
+    >>> own.receivers, own.words, own.least_reports, own.most_reports
+    (3, 4, 1, None)
+    """
+
+    receivers: int = 1
+    kinds: tuple[int, ...] = (wire.OWN,)
+    least_reports: int = 1
+    most_reports: int | None = None
+    records: int | None = 1
+    most_records: int | None = 1
+    branching: tuple[int, ...] = ()
+    noise: tuple[PolyaShares | None, ...] = ()
+    asked: tuple[int, ...] = ()
+    exact: str | None = None
+    servers_draw: ClassVar[bool] = False
+
+    def __init__(self, trust: TrustModel, cells: int) -> None:
+        self.trust: Any = trust
+        self.cells = cells
+        self.starts: NDArray[np.int64] = np.array([0, cells])
+
+    @abstractmethod
+    def report(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> Sequence[bytes]:
+        """Return a client's payload for each server.
+
+        Parameters
+        ----------
+        cells, numbers
+            (k,) int64: in which cells the client's records are, and how many are in each entry. In
+            a round with one record in a report, one cell and the number 1.
+        stream
+            The source of all random bits.
+        """
+
+    @abstractmethod
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        """Return the length of a payload; the level is for kinds whose length depends on it."""
+
+    @abstractmethod
+    def counted(self, kind: int, payload: bytes) -> Iterable[tuple[int, NDArray[Any]]]:
+        """Return what a payload adds to the stored words: places, and numbers from each place on.
+
+        The payload has been checked. Numbers are unsigned, and sums are modulo 2^64. Two entries
+        may have the same place, but must not overlap otherwise.
+        """
+
+    @abstractmethod
+    def estimates(self, sums: Sums) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return cumulative counts, (cells,), from sums that have been checked."""
+
+    @property
+    def words(self) -> int:
+        """How many numbers servers give away."""
+        return int(self.starts[-1])
+
+    @property
+    def shared_words(self) -> int:
+        """How many numbers servers add up."""
+        return self.words
+
+    @property
+    def stored_words(self) -> int:
+        """How many numbers servers store: the answers to each question, and what is added up."""
+        return len(self.asked) + self.shared_words
+
+    def kind(self, place: int) -> int:
+        """Return the kind of report for the server at a place."""
+        return self.kinds[0]
+
+    def is_for(self, kind: int, payload: bytes, place: int) -> bool:
+        """Say whether a payload, which has been checked, is for the server at a place."""
+        return kind == self.kind(place)
+
+    def check(self, kind: int, payload: bytes) -> None:
+        """Refuse a payload that no client sends, by a ReportError for "length" or "payload"."""
+        self._check_length(payload, self.payload_bytes(kind))
+
+    def check_answers(self, answers: Sequence[int]) -> None:  # noqa: B027 (most ask nothing)
+        """Refuse a release, by a RoundError, if a question that needs it has no answer."""
+
+    def check_sums(self, sums: Sums) -> None:
+        """Refuse sums that so many reports cannot make, by a RoundError.
+
+        By default, answers are those of all reports, and no total is larger than their records.
+        """
+        self._check_answers(sums)
+        if int(sums.totals.max(initial=0)) > self.records_in(sums):
+            raise RoundError(f"a total is larger than {sums.reports} reports can make it")
+
+    def _check_answers(self, sums: Sums) -> None:
+        if sums.reports > MOST_CLIENTS:
+            raise RoundError(f"the sum is of {sums.reports} reports; at most 2^40 clients report")
+        if len(sums.answers) != len(self.asked) or (
+            self.asked and sum(sums.answers) != sums.reports
+        ):
+            raise RoundError(
+                f"the reports of the levels add up to {sum(sums.answers)}, but there are "
+                f"{sums.reports}"
+            )
+
+    def records_in(self, sums: Sums) -> int:
+        """Return the number of records in sums, which is public, empty ones included."""
+        return sums.reports * (self.records or 1)
+
+    def numbers(self, totals: NDArray[np.uint64]) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return the totals as ``combine`` does."""
+        return totals.view(np.int64)
+
+    def mechanism(self, reports: int) -> Mechanism:
+        """Return the trust model for as many clients as have reported."""
+        return self.trust  # type: ignore[no-any-return]  # it is of the subclass's own kind
+
+    def memory(self, place: int | None, stream: Source) -> Memory | None:
+        """Return the memory of a server that begins; None: it remembers nothing but sums."""
+        return None
+
+    def memory_from(self, read: Callable[[int], bytes]) -> Memory | None:
+        """Return a memory from a file, of which ``read`` returns the next bytes.
+
+        Raises
+        ------
+        FormatError
+            The file has too few bytes, or they mean nothing.
+        """
+        return None
+
+    def given(
+        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
+    ) -> NDArray[np.uint64]:
+        """Return the words that a server gives away at the end, the same whenever it is asked.
+
+        Parameters
+        ----------
+        totals
+            (shared_words,) uint64.
+        memory
+            The server's memory.
+        context
+            Bytes that no other round has, for noise.
+        simulated
+            Whether a generator made a report or the memory.
+        """
+        return totals
+
+    def level_size(self, level: int) -> int:
+        """Return the number of nodes of a level; the root is level 0."""
+        return int(self.starts[level + 1] - self.starts[level])
+
+    def node(self, cell: _Cells, level: int) -> _Cells:
+        """Return the node of a level that contains a cell, or the nodes of an array of cells."""
+        return cell // math.prod(self.branching[level:])
+
+    def levels(self) -> Iterator[slice]:
+        """Return the places of each level's nodes, root first."""
+        for start, stop in zip(self.starts[:-1], self.starts[1:], strict=True):
+            yield slice(int(start), int(stop))
+
+    def _least_squares(
+        self, nodes: NDArray[Any], variances: NDArray[np.float64], records: int
+    ) -> NDArray[np.float64]:
+        """Return cumulative counts from noisy nodes; the last is the number of records."""
+        out = np.empty((1, self.cells))
+        branching = np.array(self.branching, np.int64)
+        kernels.cumulative_estimates(nodes[np.newaxis], branching, self.starts, variances, out)
+        out[0, -1] = records
+        return np.asarray(out[0])
+
+    @staticmethod
+    def _check_length(payload: bytes, expected: int) -> None:
+        if len(payload) != expected:
+            size = len(payload)
+            raise ReportError("length", f"has a payload of {size} bytes instead of {expected}")
+
+
+class VectorsRound(Round):
+    """A round whose clients have vectors, with their noise, that anybody may add up."""
+
+    @abstractmethod
+    def vector(
+        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
+    ) -> NDArray[np.int64]:
+        """Return a client's vector, (words,): see ``report``."""
+
+
+class AnsweringRound(Round):
+    """A round whose servers answer questions about single cells, any number of times."""
+
+    servers_draw: ClassVar[bool] = True
+
+    @abstractmethod
+    def shares_at(
+        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """Return a server's share of the count up to each of some cells, without noise."""
+
+    @abstractmethod
+    def noise_at(
+        self, memory: Memory | None, context: bytes, simulated: bool
+    ) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+        """Return a server's noise in the count up to each of some cells, as a function of these."""
+
+    @abstractmethod
+    def added_up(
+        self, totals: NDArray[np.uint64], memory: Memory | None
+    ) -> tuple[NDArray[np.uint64], Memory] | None:
+        """Return totals and memory after all has been added up; None: it is already."""
