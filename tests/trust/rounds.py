@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.trust import (
+    Central,
     Client,
     DistributedNoise,
     FunctionSharing,
@@ -16,6 +17,7 @@ from dpcore.trust import (
     ReportError,
     SecureAggregation,
     Server,
+    SquareWave,
     agree,
     opened,
 )
@@ -28,7 +30,9 @@ NOISY = Protocol(DistributedNoise(1.0, clients=50, dropout=0.2), 20, ROUND)
 LOCAL = Protocol(Local(1.0, clients=50), 20, ROUND)
 FUNCTIONS = Protocol(FunctionSharing(1.0), 20, ROUND)
 TABLES = Protocol(FunctionSharing(1.0, servers=3), 20, ROUND)
-PROTOCOLS = [SECURE, NOISY, LOCAL, FUNCTIONS, TABLES]
+CURATED = Protocol(Central(1.0), 20, ROUND)
+WAVE = Protocol(SquareWave(1.0, clients=50), 20, ROUND)
+PROTOCOLS = [SECURE, NOISY, LOCAL, FUNCTIONS, TABLES, CURATED, WAVE]
 
 
 def reports_of(protocol, cells, seed=1):
@@ -39,7 +43,7 @@ def reports_of(protocol, cells, seed=1):
 
 def server_of(protocol, place=0, rng=None):
     """A server without reports. One that makes noise is seeded, if by nothing else by its place."""
-    if rng is None and protocol.shares_functions:
+    if rng is None and protocol.round.servers_draw:
         rng = RNG(place)
     return Server(protocol, place=place if protocol.shares_functions else None, rng=rng)
 

@@ -14,7 +14,7 @@ from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import KeyedSource, Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import Bounded, Memory, Round, Sums
+from ..protocol.rounds import Bounded, Counts, Memory, Round, Sums, Words
 from ..protocol.wire import ReportError, RoundError
 from .contribution import for_client, most_records
 from .server_secret import ServerSecret
@@ -126,7 +126,7 @@ class Central(Bounded):
     def _budget(self) -> Allowance:
         return self._hierarchy()._budget()
 
-    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+    def _prepared(self, exact: Counts) -> Work:
         return self._hierarchy()._prepared(exact)
 
 
@@ -145,9 +145,7 @@ class _Curated(Round):
         budget = (trust.epsilon, trust.rho, trust.delta)
         self.exact = " ".join("-" if part is None else str(Fraction(part)) for part in budget)
 
-    def report(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> list[bytes]:
+    def report(self, cells: Counts, numbers: Counts, stream: Source) -> list[bytes]:
         return [np.repeat(cells, numbers).astype("<u8").tobytes()]
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:
@@ -158,7 +156,7 @@ class _Curated(Round):
         if np.any(np.frombuffer(payload, "<u8") >= self.cells):
             raise ReportError("payload", "is about a cell that does not exist")
 
-    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, Words]]:
         one = np.ones(1, np.uint64)
         return [(cell, one) for cell in np.frombuffer(payload, "<u8").tolist()]
 
@@ -168,9 +166,7 @@ class _Curated(Round):
     def memory_from(self, read: Callable[[int], bytes]) -> ServerSecret:
         return ServerSecret.read(read)
 
-    def given(
-        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
-    ) -> NDArray[np.uint64]:
+    def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         assert isinstance(memory, ServerSecret)
         released = np.empty((1, self.cells))
         stream = KeyedSource(memory.key(context), simulated=simulated)
@@ -182,7 +178,7 @@ class _Curated(Round):
         if not np.isfinite(released).all() or released[-1] != self.records_in(sums):
             raise RoundError("the last count is not the number of records in the reports")
 
-    def numbers(self, totals: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def numbers(self, totals: Words) -> NDArray[np.float64]:
         return totals.view(np.float64)
 
     def estimates(self, sums: Sums) -> NDArray[np.float64]:

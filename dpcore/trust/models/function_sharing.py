@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import DpcoreError, FormatError
@@ -19,7 +18,7 @@ from ...privacy.allowance import Allowance
 from .. import comparison
 from ..comparison.generation import keys_from_seeds
 from ..protocol import wire
-from ..protocol.rounds import Answering, AnsweringRound, Memory, Settled
+from ..protocol.rounds import Answering, AnsweringRound, Counts, Memory, Settled, Words
 from ..protocol.wire import ReportError
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret
@@ -190,9 +189,7 @@ class _TableRound(ShareRound, AnsweringRound):
         super().__init__(trust, cells, receivers)
         self.exact = str(Fraction(trust.epsilon))
 
-    def shared(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> NDArray[np.int64]:
+    def shared(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         steps = np.zeros(self.cells, np.int64)
         steps[cells[0] :] = 1
         return steps
@@ -212,14 +209,12 @@ class _TableRound(ShareRound, AnsweringRound):
             raise FormatError("has a place or keys that such a server cannot have")
         return replace(secret, at=place, keys=(kept,) if kept else ())
 
-    def shares_at(
-        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
+    def shares_at(self, totals: Words, memory: Memory | None, cells: Counts) -> Words:
         return totals[cells]
 
     def noise_at(
         self, memory: Memory | None, context: bytes, simulated: bool
-    ) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    ) -> Callable[[Counts], Counts]:
         return self.noise_of(memory, context, simulated).of_prefixes
 
     def noise_of(self, memory: Memory | None, context: bytes, simulated: bool) -> RememberedNoise:
@@ -228,14 +223,10 @@ class _TableRound(ShareRound, AnsweringRound):
         tree, key = self.trust.tree(self.cells), memory.key(context)
         return RememberedNoise(tree, self.noise, key, simulated=simulated)
 
-    def added_up(
-        self, totals: NDArray[np.uint64], memory: Memory | None
-    ) -> tuple[NDArray[np.uint64], Memory] | None:
+    def added_up(self, totals: Words, memory: Memory | None) -> tuple[Words, Memory] | None:
         return None
 
-    def given(
-        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
-    ) -> NDArray[np.uint64]:
+    def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         added = self.added_up(totals, memory)
         shares = totals if added is None else added[0]
         counts = np.diff(shares, prepend=np.uint64(0)).view(np.int64)
@@ -260,9 +251,7 @@ class _KeyRound(_TableRound):
         """L, the least number with 2^L >= cells: keys of comparison functions have L bits."""
         return max(1, (self.cells - 1).bit_length())
 
-    def report(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> list[bytes]:
+    def report(self, cells: Counts, numbers: Counts, stream: Source) -> list[bytes]:
         seeds = np.empty((2, 1, 2), np.uint64)
         stream.fill(seeds.reshape(-1))
         keys = keys_from_seeds(cells.astype(np.uint64), seeds, self.bits)
@@ -284,12 +273,10 @@ class _KeyRound(_TableRound):
         except DpcoreError:  # the length and the party are right
             raise ReportError("payload", "has bits that mean nothing") from None
 
-    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, Words]]:
         return []  # the memory keeps the keys
 
-    def shares_at(
-        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
+    def shares_at(self, totals: Words, memory: Memory | None, cells: Counts) -> Words:
         assert isinstance(memory, _Functions)
         shares = totals[cells]
         for block in memory.keys:
@@ -297,9 +284,7 @@ class _KeyRound(_TableRound):
             shares += comparison.evaluate_sum(keys, cells)
         return shares
 
-    def added_up(
-        self, totals: NDArray[np.uint64], memory: Memory | None
-    ) -> tuple[NDArray[np.uint64], Memory] | None:
+    def added_up(self, totals: Words, memory: Memory | None) -> tuple[Words, Memory] | None:
         assert isinstance(memory, _Functions)
         if not memory.keys:
             return None

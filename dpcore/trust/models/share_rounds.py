@@ -14,7 +14,7 @@ from ...mechanisms.base import MOST_RECORDS
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source, random_bytes
 from ..protocol import wire
-from ..protocol.rounds import Round, Sums, TrustModel, VectorsRound
+from ..protocol.rounds import Counts, Round, Sums, TrustModel, VectorsRound, Words
 from ..protocol.wire import RoundError
 from .tree_of_shares import TreeOfShares
 
@@ -37,18 +37,14 @@ class ShareRound(Round):
             self.noise = tuple(trust.shares(cells))
 
     @abstractmethod
-    def shared(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> NDArray[np.int64]:
+    def shared(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return the numbers of a client, which are shared, (shared_words,)."""
 
-    def report(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> list[bytes]:
+    def report(self, cells: Counts, numbers: Counts, stream: Source) -> list[bytes]:
         """Return a seed for each server but the last, and the rest for that."""
         return self.split(self.shared(cells, numbers, stream), stream)
 
-    def split(self, numbers: NDArray[np.int64], stream: Source) -> list[bytes]:
+    def split(self, numbers: Counts, stream: Source) -> list[bytes]:
         """Split numbers into shares that add up to them modulo 2^64."""
         rest = numbers.view(np.uint64)
         payloads = []
@@ -66,7 +62,7 @@ class ShareRound(Round):
         """Return the length of a seed or of a share."""
         return wire.SEED_BYTES if kind == wire.SEED else 8 * self.shared_words
 
-    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[np.uint64]]]:
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, Words]]:
         """Return the share, which is added to all totals."""
         return [(0, wire.share(kind, payload, self.shared_words))]
 
@@ -94,7 +90,7 @@ class ShareRound(Round):
             if level and share is None and signed[part].any():
                 raise RoundError(f"level {level} is not counted, and its totals are not 0")
 
-    def estimates(self, sums: Sums) -> NDArray[np.int64] | NDArray[np.float64]:
+    def estimates(self, sums: Sums) -> Counts | NDArray[np.float64]:
         """Return the sums of cells, or least squares from nodes with noise."""
         signed = sums.totals.view(np.int64)
         if not self.noise:
@@ -106,15 +102,11 @@ class ShareRound(Round):
 class VectorRound(ShareRound, VectorsRound):
     """A client's counts on all nodes of a tree, each with the client's share of the noise."""
 
-    def shared(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> NDArray[np.int64]:
+    def shared(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return the vector."""
         return self.vector(cells, numbers, stream)
 
-    def vector(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> NDArray[np.int64]:
+    def vector(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return the counts of records on all levels, with the client's share of the noise."""
         counts = np.zeros(self.words, np.int64)
         shares: Sequence[PolyaShares | None] = self.noise or (None,)

@@ -1,4 +1,4 @@
 """Clients and servers: the parameters of a round, reports as bytes, sums, and their curves.
 
-This package imports ``models``.
+It knows no trust model: it asks ``rounds.TrustModel`` and ``rounds.Round``.
 """

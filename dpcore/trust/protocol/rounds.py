@@ -28,6 +28,7 @@ __all__ = [
     "Answering",
     "AnsweringRound",
     "Bounded",
+    "Counts",
     "Memory",
     "Pointwise",
     "Remembered",
@@ -37,13 +38,16 @@ __all__ = [
     "TrustModel",
     "VectorsRound",
     "WithVectors",
+    "Words",
     "names_of",
     "trust_models",
 ]
 
 MOST_CLIENTS: Final = 2**40
 
-_Cells = TypeVar("_Cells", int, NDArray[np.int64])
+Counts = NDArray[np.int64]
+Words = NDArray[np.uint64]  # modulo 2^64
+_Cells = TypeVar("_Cells", int, Counts)
 _known: Final[dict[str, type[TrustModel]]] = {}
 
 
@@ -68,7 +72,7 @@ class Sums(NamedTuple):
         How many clients have answered each question of ``Round.asked``.
     """
 
-    totals: NDArray[np.uint64]
+    totals: Words
     reports: int
     answers: tuple[int, ...] = ()
 
@@ -112,7 +116,7 @@ class TrustModel(Mechanism):
         3
         """
 
-    def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+    def _fill(self, counts: Counts, out: NDArray[np.float64], stream: Source) -> None:
         """Make the reports of all clients, each with one record; a faster way may replace this."""
         own = self.round(counts.size)
         for row in out:
@@ -295,12 +299,10 @@ class Round(ABC):
     def __init__(self, trust: TrustModel, cells: int) -> None:
         self.trust: Any = trust
         self.cells = cells
-        self.starts: NDArray[np.int64] = np.array([0, cells])
+        self.starts: Counts = np.array([0, cells])
 
     @abstractmethod
-    def report(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> Sequence[bytes]:
+    def report(self, cells: Counts, numbers: Counts, stream: Source) -> Sequence[bytes]:
         """Return a client's payload for each server.
 
         Parameters
@@ -325,7 +327,7 @@ class Round(ABC):
         """
 
     @abstractmethod
-    def estimates(self, sums: Sums) -> NDArray[np.int64] | NDArray[np.float64]:
+    def estimates(self, sums: Sums) -> Counts | NDArray[np.float64]:
         """Return cumulative counts, (cells,), from sums that have been checked."""
 
     @property
@@ -382,7 +384,7 @@ class Round(ABC):
         """Return the number of records in sums, which is public, empty ones included."""
         return sums.reports * (self.records or 1)
 
-    def numbers(self, totals: NDArray[np.uint64]) -> NDArray[np.int64] | NDArray[np.float64]:
+    def numbers(self, totals: Words) -> Counts | NDArray[np.float64]:
         """Return the totals as ``combine`` does."""
         return totals.view(np.int64)
 
@@ -404,9 +406,7 @@ class Round(ABC):
         """
         return None
 
-    def given(
-        self, totals: NDArray[np.uint64], memory: Memory | None, context: bytes, simulated: bool
-    ) -> NDArray[np.uint64]:
+    def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         """Return the words that a server gives away at the end, the same whenever it is asked.
 
         Parameters
@@ -456,9 +456,7 @@ class VectorsRound(Round):
     """A round whose clients have vectors, with their noise, that anybody may add up."""
 
     @abstractmethod
-    def vector(
-        self, cells: NDArray[np.int64], numbers: NDArray[np.int64], stream: Source
-    ) -> NDArray[np.int64]:
+    def vector(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return a client's vector, (words,): see ``report``."""
 
 
@@ -468,19 +466,15 @@ class AnsweringRound(Round):
     servers_draw: ClassVar[bool] = True
 
     @abstractmethod
-    def shares_at(
-        self, totals: NDArray[np.uint64], memory: Memory | None, cells: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
+    def shares_at(self, totals: Words, memory: Memory | None, cells: Counts) -> Words:
         """Return a server's share of the count up to each of some cells, without noise."""
 
     @abstractmethod
     def noise_at(
         self, memory: Memory | None, context: bytes, simulated: bool
-    ) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    ) -> Callable[[Counts], Counts]:
         """Return a server's noise in the count up to each of some cells, as a function of these."""
 
     @abstractmethod
-    def added_up(
-        self, totals: NDArray[np.uint64], memory: Memory | None
-    ) -> tuple[NDArray[np.uint64], Memory] | None:
+    def added_up(self, totals: Words, memory: Memory | None) -> tuple[Words, Memory] | None:
         """Return totals and memory after all has been added up; None: it is already."""

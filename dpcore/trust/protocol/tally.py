@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .rounds import Memory, Round, Settled
+from .rounds import Memory, Round, Settled, Words
 from .wire import REASONS, Reason, Report
 
 __all__ = ["Tally"]
@@ -20,7 +19,7 @@ class _Change(NamedTuple):
 
     accepted: int
     simulated: bool
-    words: Mapping[int, NDArray[np.uint64]] = {}  # new values, by where they begin
+    words: Mapping[int, Words] = {}  # new values, by where they begin
     settled: Collection[bytes] = ()  # these do not wait any more, either
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     memory: Memory | None = None  # None: unchanged
@@ -54,7 +53,7 @@ class Tally:
         A change that has begun. An interrupt may have left a part of it undone.
     """
 
-    words: NDArray[np.uint64]
+    words: Words
     memory: Memory | None
     waiting: dict[int, dict[bytes, bytes]]
     accepted: int = 0
@@ -88,7 +87,7 @@ class Tally:
         """Return how many settled reports answered each question."""
         return tuple(self.words[: len(of.asked)].tolist())
 
-    def totals(self, of: Round) -> NDArray[np.uint64]:
+    def totals(self, of: Round) -> Words:
         """Return the totals of what settled reports hold, (shared_words,)."""
         return self.words[len(of.asked) :]
 
@@ -99,7 +98,7 @@ class Tally:
             waits = {report.kind: {report.report_id: report.payload}}
             self.change(_Change(accepted, simulated, waiting=waits))
             return
-        words: dict[int, NDArray[np.uint64]] = {}
+        words: dict[int, Words] = {}
         for start, numbers in of.counted(report.kind, report.payload):
             words[start] = words.get(start, self.words[start : start + numbers.size]) + numbers
         settled = [Settled(report.kind, report.report_id, report.payload)]
@@ -121,7 +120,7 @@ class Tally:
         changed = {} if words is None else {0: words}
         self.change(_Change(self.accepted, self.simulated, changed, ids, memory=memory))
 
-    def replace_totals(self, totals: NDArray[np.uint64], memory: Memory, of: Round) -> None:
+    def replace_totals(self, totals: Words, memory: Memory, of: Round) -> None:
         """Put other totals, and another memory, in the place of these."""
         words = {len(of.asked): totals}
         self.change(_Change(self.accepted, self.simulated, words, memory=memory))

@@ -1,0 +1,187 @@
+"""Strangers add a trust model: only public names, and nothing in ``dpcore/trust`` is edited."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.trust import Client, Protocol, Server, agree, combine, release
+
+ROOT = Path(__file__).parents[2]
+GRID = dp.Grid.uniform(0, 1, 8)
+N = 2_000
+CELLS = np.random.default_rng(1).integers(0, 8, N) // 2 + 2
+COUNTS = np.bincount(CELLS, minlength=8)
+
+
+@dataclass(frozen=True)
+class RandomisedResponse(dp.trust.TrustModel):
+    """Each client names its cell, or now and then another one; nobody has to be trusted."""
+
+    name = "randomised-response"
+    epsilon: float
+    clients: int
+
+    def round(self, size, servers=None):
+        return ResponseRound(self, size)
+
+    def noise_deviation(self, size):
+        p, q = (chance / 2**64 for chance in ResponseRound(self, size).chances)
+        variance = self.clients * np.arange(1, size + 1) * 0.25 / (p - q) ** 2
+        return np.sqrt(variance) * (np.arange(1, size + 1) < size)
+
+
+class ResponseRound(dp.trust.Round):
+    """One cell of each client, in eight bytes, to one server."""
+
+    @property
+    def chances(self):  # of a client's own cell, and of each other one, in units of 2^-64
+        q = -int(-(2**64) // (np.exp(self.trust.epsilon) + self.cells - 1))
+        return 2**64 - (self.cells - 1) * q, q
+
+    def report(self, cells, numbers, stream):
+        word = np.empty(1, np.uint64)
+        stream.fill(word)
+        steps = max(0, int(word[0]) - self.chances[0] + self.chances[1]) // self.chances[1]
+        return [int((cells[0] + steps) % self.cells).to_bytes(8, "little")]
+
+    def payload_bytes(self, kind, level=0):
+        return 8
+
+    def check(self, kind, payload):
+        super().check(kind, payload)
+        if int.from_bytes(payload, "little") >= self.cells:
+            raise dp.trust.ReportError("payload", "names no cell")
+
+    def counted(self, kind, payload):
+        return [(int.from_bytes(payload, "little"), np.ones(1, np.uint64))]
+
+    def mechanism(self, reports):
+        return replace(self.trust, clients=reports)
+
+    def estimates(self, sums):
+        p, q = (chance / 2**64 for chance in self.chances)
+        counts = np.cumsum((sums.totals - sums.reports * q) / (p - q))
+        counts[-1] = sums.reports
+        return counts
+
+
+OWN = RandomisedResponse(3.0, clients=N)
+PROTOCOL = Protocol(OWN, GRID.size, bytes(range(16)))
+
+
+def filled(cells, seed=None):
+    server = Server(PROTOCOL)
+    rng = None if seed is None else np.random.default_rng(seed)
+    for cell in cells:
+        (report,) = Client(PROTOCOL, rng).report(int(cell))
+        server.add(report)
+    return server
+
+
+def test_it_is_short():
+    source = inspect.getsource(RandomisedResponse) + inspect.getsource(ResponseRound)
+    assert len([line for line in source.splitlines() if line.strip()]) <= 60
+
+
+def test_it_is_simulated_in_the_centre():
+    curve = dp.cdf_from_counts(COUNTS, GRID, OWN)
+    assert np.abs(curve.counts - np.cumsum(COUNTS)).max() < 5 * curve.noise_deviation.max()
+    assert curve.privacy == dp.Privacy(3.0)
+    assert dp.mechanisms.from_curve(curve) == OWN
+    assert dp.CDF.from_json(curve.to_json()) == curve
+    with dp.Budget(epsilon=4.0) as budget:
+        dp.cdf((CELLS + 0.5) / 8, GRID, OWN)
+    assert budget.spent.epsilon == 3.0
+
+
+def test_each_report_has_the_law_that_epsilon_promises():
+    p, q = PROTOCOL.round.chances
+    assert p + 7 * q == 2**64
+    assert p / q <= np.exp(3.0) < 1.000001 * p / q
+    payloads = [PROTOCOL.round.report(np.array([3]), None, Fixed(w))[0] for w in (0, p - 1, p)]
+    assert [int.from_bytes(payload, "little") for payload in payloads] == [3, 3, 4]
+    (last,) = PROTOCOL.round.report(np.array([3]), None, Fixed(2**64 - 1))
+    assert int.from_bytes(last, "little") == 2
+
+
+class Fixed:
+    """A source of one word."""
+
+    simulated = True
+
+    def __init__(self, word):
+        self.word = word
+
+    def fill(self, words):
+        words[:] = self.word
+
+
+def test_a_round_over_bytes_with_files_in_between():
+    server = Server(PROTOCOL)
+    for cell in CELLS:
+        (report,) = Client(PROTOCOL).report(int(cell))
+        server.add(report)
+        if server.accepted % 500 == 0:
+            server = Server.from_bytes(server.to_bytes(), PROTOCOL)
+    with pytest.raises(dp.trust.ReportError, match="duplicate"):
+        server.add(report)
+    assert agree([server]) == N
+    part = dp.trust.PartialSum.from_bytes(server.close().to_bytes(), PROTOCOL)
+    assert combine(part).sum() == N
+    curve = release(part, GRID)
+    assert (curve.n, curve.privacy, curve.mechanism) == (N, dp.Privacy(3.0), OWN.describe())
+    assert np.abs(curve.counts - np.cumsum(COUNTS)).max() < 5 * curve.noise_deviation.max()
+
+
+def test_servers_merge_and_clients_are_enrolled():
+    first, second = filled(CELLS[:5], 1), filled(CELLS[5:9], 2)
+    first.merge(second)
+    assert (first.accepted, second.is_closed) == (9, True)
+    assert release(first.close()).n == 9
+    enrolled = replace(PROTOCOL, enrolled=True)
+    enrolment = dp.trust.Enrolment(bytes(range(32)))
+    ticket = enrolment.ticket(enrolled, "a client")
+    server = Server(enrolled, enrolment)
+    server.add(Client(enrolled, ticket=ticket).report(3)[0])
+    assert server.close().reports == 1
+
+
+def test_what_no_client_sends_is_refused():
+    server, (report,) = Server(PROTOCOL), Client(PROTOCOL).report(3)
+    for wrong, reason in ((report[:-1], "length"), (report[:5] + b"\3" + report[6:], "kind")):
+        with pytest.raises(dp.trust.ReportError, match=reason):
+            server.add(wrong)
+    part = filled(CELLS[:5]).close()
+    with pytest.raises(dp.trust.RoundError, match="larger"):
+        combine(replace(part, totals=part.totals + np.uint64(9)))
+    with pytest.raises(dp.ParameterError, match="vectors"):
+        Client(PROTOCOL).vector(3)
+    with pytest.raises(dp.trust.RoundError, match="FunctionSharing"):
+        server.answer([3])
+    with pytest.raises(dp.ParameterError, match="servers"):
+        replace(PROTOCOL, servers=2)
+
+
+def test_no_model_is_asked_for_by_name():
+    """Only a model's own files know which model it is."""
+    names = "|".join(model.__name__ for model in dp.trust.trust_models())
+    asks = re.compile(rf"isinstance\([^)]*\b({names}|TreeOfShares)\b")
+    files = [path for path in (ROOT / "dpcore").rglob("*.py") if path.parent.name != "models"]
+    assert len(files) > 200
+    assert not [path for path in files if asks.search(path.read_text("utf-8"))]
+
+
+def test_all_trust_models_are_known():
+    models = dp.trust.trust_models()
+    assert RandomisedResponse in models
+    public = {getattr(dp.trust, name) for name in dp.trust.__all__}
+    own = {model for model in models if model.__module__.startswith("dpcore.")}
+    assert own == {cls for cls in public if isinstance(cls, type) and cls in models}
+    assert len(own) == 6
