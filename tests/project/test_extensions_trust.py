@@ -41,7 +41,7 @@ class ResponseRound(dp.trust.Round):
     """One cell of each client, in eight bytes, to one server."""
 
     @property
-    def chances(self):  # of a client's own cell, and of each other one, in units of 2^-64
+    def chances(self):  # of the own cell, and of each other one, times 2^64
         q = -int(-(2**64) // (np.exp(self.trust.epsilon) + self.cells - 1))
         return 2**64 - (self.cells - 1) * q, q
 
@@ -83,6 +83,14 @@ def filled(cells, seed=None):
         (report,) = Client(PROTOCOL, rng).report(int(cell))
         server.add(report)
     return server
+
+
+def test_it_is_that_of_the_page():
+    page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
+    shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1]
+    for model in (RandomisedResponse, ResponseRound):
+        assert inspect.getsource(model).strip() in shown
+    exec(shown, {"dp": dp, "np": np, "dataclass": dataclass})
 
 
 def test_it_is_short():

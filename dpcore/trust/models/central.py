@@ -106,7 +106,15 @@ class Central(Bounded):
         }
 
     def round(self, size: int, servers: int | None = None) -> Round:
-        """Return a round whose clients send their cells to the curator."""
+        """Return a round whose clients send their cells to the curator.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> own = Central(epsilon=1.0, records=2).round(4)
+        >>> own.receivers, own.payload_bytes(5)
+        (1, 16)
+        """
         return _Curated(self, size)
 
     def _whole(self) -> Allowance:

@@ -138,14 +138,29 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded):
         return self.reports
 
     def over(self, clients: int) -> Self:
-        """Return the trust model for so many clients in the sums."""
+        """Return the trust model for so many clients in the sums.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> DistributedNoise(1.0, clients=1000, dropout=0.1).over(950).reporting
+        950
+        """
         if not self.required <= clients <= self.clients:
             wanted = f"{self.required} to {self.clients}"
             raise RoundError(f"the sums are over {clients} clients; the trust model needs {wanted}")
         return replace(self, reporting=clients)
 
     def round(self, size: int, servers: int | None = None) -> VectorRound:
-        """Return a round whose clients share counts with their shares of the noise."""
+        """Return a round whose clients share counts with their shares of the noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> own = DistributedNoise(1.0, clients=1000, dropout=0.1).round(4)
+        >>> own.receivers, own.least_reports, own.most_reports
+        (2, 900, 1000)
+        """
         if servers is None:
             servers = _DEFAULT_SERVERS
         servers = _check.integer("servers", servers, _DEFAULT_SERVERS, _MOST_SERVERS)

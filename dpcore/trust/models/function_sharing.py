@@ -114,7 +114,14 @@ class FunctionSharing(TreeOfShares, Answering):
         return self.servers
 
     def round(self, size: int, servers: int | None = None) -> AnsweringRound:
-        """Return a round whose clients share step functions."""
+        """Return a round whose clients share step functions.
+
+        Examples
+        --------
+        >>> from dpcore.trust import FunctionSharing
+        >>> [FunctionSharing(1.0, servers).round(1024).kinds for servers in (2, 3)]
+        [(4,), (2, 1)]
+        """
         kind = _KeyRound if self.servers == _KEYED_SERVERS else _TableRound
         return kind(self, size, self.servers)
 
@@ -232,7 +239,7 @@ class _TableRound(ShareRound, AnsweringRound):
         counts = np.diff(shares, prepend=np.uint64(0)).view(np.int64)
         nodes = kernels.node_sums(counts, np.array(self.branching, np.int64), self.starts)
         nodes += self.noise_of(memory, context, simulated).of_nodes()
-        for level, (share, part) in enumerate(zip(self.noise, self.levels(), strict=True)):
+        for level, (share, part) in enumerate(zip(self.noise, self.levels, strict=True)):
             if level and share is None:  # it has no noise, so it must not be disclosed
                 nodes[part] = 0
         return nodes.view(np.uint64)

@@ -100,13 +100,27 @@ class SecureAggregation(Bounded, WithVectors):
         }
 
     def round(self, size: int, servers: int | None = None) -> VectorRound:
-        """Return a round whose clients share the exact counts of the cells."""
+        """Return a round whose clients share the exact counts of the cells.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation(servers=3).round(4).receivers
+        3
+        """
         own = VectorRound(self, size, self.servers)
         own.records = own.most_records = self.records
         return own
 
     def remembered(self, size: int) -> None:
-        """Return None: there is no noise."""
+        """Return None: there is no noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation().remembered(4) is None, SecureAggregation().noise_deviation(1)
+        (True, array([0.]))
+        """
 
     def _budget(self) -> Allowance:
         return NoNoise()._budget()

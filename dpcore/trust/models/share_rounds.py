@@ -86,7 +86,7 @@ class ShareRound(Round):
             raise RoundError(f"the sum is of {most} records, but 1 to 2^46 are needed")
         if not self.noise and (signed.min() < 0 or signed.max() > most):
             raise RoundError("the count of a cell is below 0, or above the number of records")
-        for level, (share, part) in enumerate(zip(self.noise, self.levels(), strict=False)):
+        for level, (share, part) in enumerate(zip(self.noise, self.levels, strict=False)):
             if level and share is None and signed[part].any():
                 raise RoundError(f"level {level} is not counted, and its totals are not 0")
 
@@ -110,7 +110,7 @@ class VectorRound(ShareRound, VectorsRound):
         """Return the counts of records on all levels, with the client's share of the noise."""
         counts = np.zeros(self.words, np.int64)
         shares: Sequence[PolyaShares | None] = self.noise or (None,)
-        for level, (share, places) in enumerate(zip(shares, self.levels(), strict=True)):
+        for level, (share, places) in enumerate(zip(shares, self.levels, strict=True)):
             part = counts[places]
             if share is not None:
                 share.fill(part, stream)
@@ -126,7 +126,7 @@ class VectorRound(ShareRound, VectorsRound):
         """Refuse totals that are farther from possible counts than noise can be, too."""
         super().check_sums(sums)
         signed, most = sums.totals.view(np.int64), self.records_in(sums)
-        for share, part in zip(self.noise, self.levels(), strict=False):
+        for share, part in zip(self.noise, self.levels, strict=False):
             noise = 0.0 if share is None else _most_noise(share, sums.reports, self.words)
             if share and (signed[part].min() < -noise or signed[part].max() > most + noise):
                 raise RoundError(

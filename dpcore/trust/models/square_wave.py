@@ -128,7 +128,14 @@ class SquareWave(TrustModel):
         return deviations
 
     def round(self, size: int, servers: int | None = None) -> Round:
-        """Return a round whose clients send one output each to one server."""
+        """Return a round whose clients send one output each to one server.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SquareWave
+        >>> SquareWave(epsilon=2.0, clients=1000).round(64).words  # possible outputs
+        80
+        """
         return _WaveRound(self, size)
 
     def describe(self) -> dict[str, str | int | float]:
@@ -196,7 +203,7 @@ class _WaveRound(Round):
     ) -> list[bytes]:
         run = np.searchsorted(self._edges, cells, side="right") - 1
         output = np.empty_like(run)
-        self._encoding.fill(output, run, stream)
+        self._encoding._fill(output, run, stream)
         return [output.astype("<u8").tobytes()]
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:

@@ -157,7 +157,7 @@ class SquareWaveEncoding:
         reports = np.empty_like(inside)
 
         def work(start: int, stop: int, own: Source) -> None:
-            self.fill(reports[start:stop], inside[start:stop], own)
+            self._fill(reports[start:stop], inside[start:stop], own)
 
         on_blocks(work, inside.size, source(rng), workers)
         return reports
@@ -334,7 +334,7 @@ class SquareWaveEncoding:
 
         def work(start: int, stop: int, own: Source) -> None:
             reports = np.empty(stop - start, np.int64)
-            self.fill(reports, values_in_order(ends, start, stop), own)
+            self._fill(reports, values_in_order(ends, start, stop), own)
             block_totals = np.bincount(reports, minlength=self.outputs)
             with lock:
                 np.add(totals, block_totals, out=totals)
@@ -353,7 +353,7 @@ class SquareWaveEncoding:
             raise ParameterError("counts", int(exact.sum()), "must sum to at most 2^40")
         return exact
 
-    def fill(self, reports: NDArray[np.int64], cells: NDArray[np.int64], stream: Source) -> None:
+    def _fill(self, reports: NDArray[np.int64], cells: NDArray[np.int64], stream: Source) -> None:
         """Fill the reports of clients with given cells, (R,)."""
         near, far, far_share = self.near, self.size - 1, np.uint64(int(self.far_share * 2**64))
         # Words of an incomplete client at the end of the last window.

@@ -89,7 +89,14 @@ class TreeOfShares(Pointwise):
         return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
 
     def remembered(self, size: int) -> Remembered:
-        """Return the noise of all shares."""
+        """Return the noise of all shares.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> DistributedNoise(epsilon=1.0, clients=1000).remembered(4).parties
+        1000
+        """
         return Remembered(self.tree(size), self.shares(size), self.reports)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
