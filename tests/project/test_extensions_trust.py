@@ -90,7 +90,9 @@ def test_it_is_that_of_the_page():
     shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1]
     for model in (RandomisedResponse, ResponseRound):
         assert inspect.getsource(model).strip() in shown
-    exec(shown, {"dp": dp, "np": np, "dataclass": dataclass})
+    another = shown.replace("randomised-response", "of the page")  # a name is of one class
+    code = compile(another, "page", "exec", dont_inherit=True)
+    exec(code, {"dp": dp, "np": np, "dataclass": dataclass, "__name__": "page"})
 
 
 def test_it_is_short():

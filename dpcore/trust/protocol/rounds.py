@@ -9,6 +9,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
@@ -600,7 +601,7 @@ class Round(ABC):
         """
         return cell // math.prod(self.branching[level:])
 
-    @property
+    @cached_property
     def levels(self) -> list[slice]:
         """The places of each level's nodes, root first."""
         starts = self.starts.tolist()
