@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.testing_trust import check_trust_model
 from dpcore.trust import Client, Protocol, Server, agree, combine, release
 
 ROOT = Path(__file__).parents[2]
@@ -195,3 +196,45 @@ def test_all_trust_models_are_known():
     own = {model for model in models if model.__module__.startswith("dpcore.")}
     assert own == {cls for cls in public if isinstance(cls, type) and cls in models}
     assert len(own) == 6
+
+
+MODELS = [
+    OWN,
+    dp.trust.Central(1.0),
+    dp.trust.Central(rho=0.1, records=3),
+    dp.trust.DistributedNoise(1.0, clients=220, dropout=0.1),
+    dp.trust.DistributedNoise(1.0, clients=220, dropout=0.1, records=None),
+    dp.trust.FunctionSharing(1.0),
+    dp.trust.FunctionSharing(1.0, servers=3),
+    dp.trust.Local(2.0, clients=200),
+    dp.trust.Local(2.0, clients=200, records=3),
+    dp.trust.SecureAggregation(),
+    dp.trust.SquareWave(2.0, clients=200),
+]
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_all_checks_of_trust_models(model):
+    check_trust_model(model)
+
+
+def test_no_trust_model_is_left_out():
+    own = {model for model in dp.trust.trust_models() if model.__module__.startswith("dpcore.")}
+    assert own <= set(map(type, MODELS))
+
+
+@pytest.mark.parametrize(
+    ("told", "changed"),
+    [
+        ("the same", {"report": lambda self, cells, numbers, stream: [bytes(8)]}),
+        ("bytes is taken", {"check": lambda self, kind, payload: None}),
+        ("times its deviation", {"estimates": lambda self, sums: np.full(8, sums.reports)}),
+    ],
+)
+def test_a_broken_trust_model_is_found(told, changed):
+    broken = type("Broken", (ResponseRound,), changed)
+    made = {"name": told, "round": lambda self, size, servers=None: broken(self, size)}
+    model = type(f"Broken {told}", (RandomisedResponse,), made)
+    with pytest.raises(AssertionError, match=told):
+        check_trust_model(model(3.0, clients=200))
