@@ -14,9 +14,8 @@ from ...mechanisms.base import MOST_RECORDS
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source, random_bytes
 from ..protocol import wire
-from ..protocol.rounds import Counts, Round, Sums, TrustModel, VectorsRound, Words
+from ..protocol.rounds import Counts, Pointwise, Round, Sums, VectorsRound, Words
 from ..protocol.wire import RoundError
-from .tree_of_shares import TreeOfShares
 
 __all__ = ["ShareRound", "VectorRound"]
 
@@ -28,13 +27,13 @@ class ShareRound(Round):
 
     kinds: tuple[int, ...] = (wire.SEED, wire.ADDITIVE)
 
-    def __init__(self, trust: TrustModel, cells: int, receivers: int) -> None:
+    def __init__(self, trust: Pointwise, cells: int, receivers: int) -> None:
         super().__init__(trust, cells)
         self.receivers = receivers
-        if isinstance(trust, TreeOfShares):
-            tree = trust.tree(cells)
+        if (remembered := trust.remembered(cells)) is not None:
+            tree = remembered.tree
             self.branching, self.starts = tuple(tree.branching.tolist()), tree.starts
-            self.noise = tuple(trust.shares(cells))
+            self.noise, self._variances = tuple(remembered.shares), tree.variances
 
     @abstractmethod
     def shared(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
@@ -95,8 +94,7 @@ class ShareRound(Round):
         signed = sums.totals.view(np.int64)
         if not self.noise:
             return np.cumsum(signed)
-        variances = self.trust.tree(self.cells).variances
-        return self._least_squares(signed, variances, self.records_in(sums))
+        return self._least_squares(signed, self._variances, self.records_in(sums))
 
 
 class VectorRound(ShareRound, VectorsRound):

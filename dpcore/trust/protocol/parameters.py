@@ -130,6 +130,8 @@ class Protocol:
         if servers is not None:
             servers = _check.integer("servers", servers, 1, _MOST_SERVERS)
         of = self.trust.round(cells, servers)
+        if not isinstance(of, Round):
+            raise DtypeError("trust", type(self.trust).__name__, "must have a round, a Round")
         if servers not in (None, of.receivers):
             raise ParameterError("servers", servers, f"must be {of.receivers}")
         if empty is not None and of.most_records is None:

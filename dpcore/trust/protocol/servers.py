@@ -43,8 +43,8 @@ class Server:
         For FunctionSharing: which server this is, 0 to ``servers`` - 1. Clients send it the report
         with that number, and it refuses others.
     rng
-        For FunctionSharing, whose servers make the noise. None: random numbers from the operating
-        system. A generator is for studies, and marks releases as simulated.
+        For FunctionSharing and Central, whose servers make the noise. None: random numbers from the
+        operating system. A generator is for studies, and marks releases as simulated.
 
     Raises
     ------
