@@ -105,9 +105,9 @@ PAGES: Final = (
     _page(
         "testing",
         "dpcore.testing",
-        "For those who write a mechanism of their own.",
+        "For those who write a mechanism or a trust model of their own.",
         "dpcore.testing",
-        "check_mechanism",
+        "check_mechanism check_trust_model",
     ),
     _page(
         "statistics",

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import integer
-from .curves.cdf import CDF
-from .errors import DpcoreError, ParameterError
-from .mechanisms.base import MOST_RECORDS, Mechanism, registered
-from .mechanisms.base import check_mechanism as _check
-from .privacy.guarantees import Privacy, Relation, of_public_size
-from .privacy.spending import unwatched, watched_only_by
-from .summaries.grid import MOST_CELLS, Grid
+from .._check import integer
+from ..curves.cdf import CDF
+from ..errors import DpcoreError, ParameterError
+from ..mechanisms.base import MOST_RECORDS, Mechanism, registered
+from ..mechanisms.base import check_mechanism as _check
+from ..privacy.guarantees import Privacy, Relation, of_public_size
+from ..privacy.spending import unwatched, watched_only_by
+from ..summaries.grid import MOST_CELLS, Grid
 
 __all__ = ["check_mechanism"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .trust import Client, PartialSum, Protocol, ReportError, Server, TrustModel, agree, release
+from ..trust import Client, PartialSum, Protocol, ReportError, Server, TrustModel, agree, release
 
 __all__ = ["check_trust_model"]
 
@@ -37,7 +37,7 @@ def check_trust_model(trust: TrustModel, size: int = 8, clients: int = 200) -> N
     Examples
     --------
     >>> import dpcore as dp
-    >>> from dpcore.testing_trust import check_trust_model
+    >>> from dpcore.testing import check_trust_model
     >>> check_trust_model(dp.trust.DistributedNoise(epsilon=1.0, clients=200))
     >>> class Loud(dp.trust.Local):
     ...     def estimated_deviation(self, released):
