@@ -32,6 +32,7 @@ if _TYPE_CHECKING:
     from .curves.residual_plot import ResidualPlot
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
+    from .curves.stored import load
     from .curves.table import Table
     from .errors import (
         ConvergenceError,
@@ -110,6 +111,7 @@ __all__ = [
     "files",
     "hosmer_lemeshow",
     "interval",
+    "load",
     "mechanisms",
     "models",
     "noise",
@@ -176,6 +178,7 @@ _HOMES = {
     "curves.residual_plot": ("ResidualPlot",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
+    "curves.stored": ("load",),
     "curves.table": ("Table",),
     "errors": (
         "ConvergenceError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,13 +15,13 @@ from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, check_grid
-from . import serialization
-from .equality import EqualByValue
+from . import forms
 from .inversion import Method
 from .moments import Moments
 from .provenance import check_provenance
 from .shown import axis, cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
+from .stored import Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class CDF(Moments, EqualByValue):
+class CDF(Moments, Stored):
     """A released empirical distribution function, as cumulative counts over a grid.
 
     ``dpcore.cdf`` makes it. The parameters are the parts of a release.
@@ -85,16 +85,21 @@ class CDF(Moments, EqualByValue):
     <CDF: n = 5000, epsilon = 1, SIMULATED, quartiles 31.69, 39.64, 47.89, hierarchy>
     """
 
-    grid: Grid
-    counts: NDArray[np.int64] | NDArray[np.float64]
+    _kind = "dpcore.cdf"
+    _first = ("grid", "n")
+
+    grid: Grid = field(metadata=forms.CELLS)
+    counts: NDArray[np.int64] | NDArray[np.float64] = field(metadata=forms.COUNTS)
     n: int
-    privacy: Privacy
-    mechanism: Mapping[str, str | int | float]
-    noise_deviation: NDArray[np.float64]
-    processing: tuple[str, ...] = ()
-    integers: bool | None = None
-    raw: NDArray[np.int64] | NDArray[np.float64] | None = None
-    name: str | None = None
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    mechanism: Mapping[str, str | int | float] = field(metadata=forms.DESCRIPTION)
+    noise_deviation: NDArray[np.float64] = field(metadata=forms.DEVIATIONS)
+    processing: tuple[str, ...] = field(default=(), metadata=forms.TEXTS)
+    integers: bool | None = field(default=None, metadata=forms.optional(forms.FLAG))
+    raw: NDArray[np.int64] | NDArray[np.float64] | None = field(
+        default=None, metadata=forms.optional(forms.COUNTS)
+    )
+    name: str | None = field(default=None, metadata=forms.optional(forms.TEXT))
 
     def __post_init__(self) -> None:
         check_grid("grid", self.grid)
@@ -341,38 +346,6 @@ class CDF(Moments, EqualByValue):
             # Matplotlib must not read a dollar sign in a name as mathematics.
             ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
         return ax
-
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0)
-        >>> curve.to_json()[:44]
-        '{"format": "dpcore.cdf", "version": 1, "grid'
-        """
-        return serialization.dump(serialization.contents(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> CDF:
-        """Read a release from JSON, as ``to_json`` returns it.
-
-        Raises
-        ------
-        FormatError
-            The text is not a release that this version can read.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import dpcore as dp
-        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 4, 4)
-        >>> text = dp.cdf([2, 4] * 40, grid, epsilon=0.5, rng=rng).to_json()
-        >>> dp.CDF.from_json(text).counts
-        array([ 0., 35., 39., 80.])
-        """
-        return serialization.load(text, cls)
 
     def _drawn(
         self, band: tuple[NDArray[np.float64], NDArray[np.float64]]

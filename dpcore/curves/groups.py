@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy, within_group
-from . import colours, serialization
+from . import colours, forms
 from .cdf import CDF
 from .plots import shortly
+from .stored import Stored, all_of
 
 __all__ = ["GroupedCDF"]
 
@@ -25,7 +26,7 @@ _MOST_REPR = 88
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class GroupedCDF(Mapping[Any, CDF]):
+class GroupedCDF(Mapping[Any, CDF], Stored):
     """Released curves of disjoint groups of records: a mapping from each label to its curve.
 
     ``dpcore.cdf(..., by=labels)`` makes it.
@@ -56,8 +57,10 @@ class GroupedCDF(Mapping[Any, CDF]):
     {'a': 40.0, 'b': 60.0}
     """
 
-    groups: tuple[Any, ...]
-    curves: tuple[CDF, ...]
+    _kind = "dpcore.groups"
+
+    groups: tuple[Any, ...] = field(metadata=forms.LABELS)
+    curves: tuple[CDF, ...] = field(metadata=all_of(CDF))
 
     def __post_init__(self) -> None:
         for name, values in (("groups", self.groups), ("curves", self.curves)):
@@ -151,48 +154,6 @@ class GroupedCDF(Mapping[Any, CDF]):
         for ax in axes[len(self) :]:
             figure.delaxes(ax)
         return np.array(axes[: len(self)])
-
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
-
-        Raises
-        ------
-        ParameterError
-            A label is of type bytes or an infinite number, which JSON does not have.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
-        >>> found = dp.cdf([1, 2] * 9, grid, by=["a", "b"] * 9, groups=groups, epsilon=50.0)
-        >>> found.to_json()[:47]
-        '{"format": "dpcore.groups", "version": 1, "grou'
-        """
-        for group in self.groups:
-            if isinstance(group, bytes) or (isinstance(group, float) and math.isinf(group)):
-                raise ParameterError("groups", group, "must be strings or finite numbers in JSON")
-        return serialization.dump_groups(self.groups, [curve.to_json() for curve in self.curves])
-
-    @classmethod
-    def from_json(cls, text: str) -> GroupedCDF:
-        """Read a release from JSON, as ``to_json`` returns it.
-
-        Raises
-        ------
-        FormatError
-            The text is not a release that this version can read.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
-        >>> found = dp.cdf([1, 2] * 9, grid, by=["a", "b"] * 9, groups=groups, epsilon=50.0)
-        >>> dp.GroupedCDF.from_json(found.to_json())
-        <GroupedCDF of 2: 'a', 'b'; private, epsilon = 50>
-        """
-        return serialization.load_groups(
-            text, lambda groups, curves: cls(groups, tuple(map(CDF.from_json, curves)))
-        )
 
     def __repr__(self) -> str:
         start, end = f"<GroupedCDF of {len(self)}: ", f"; {shortly(self.privacy)}>"

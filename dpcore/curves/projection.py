@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -17,11 +17,11 @@ from ..kernels.polynomials import legendre as kernels
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, check_grid
 from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
-from . import serialization
+from . import forms
 from .cdf import CDF
-from .equality import EqualByValue
 from .provenance import check_provenance
 from .shown import cost, line, short
+from .stored import Stored
 
 __all__ = ["Projection"]
 
@@ -31,7 +31,7 @@ _MOST_BITS: Final = 256  # bits of a total; totals of real releases have half as
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Projection(EqualByValue):
+class Projection(Stored):
     """A released distribution function over [lower, upper], as K + 1 noisy totals.
 
     ``dpcore.project`` makes it. All its methods are post-processing. ``first + second`` is the
@@ -71,16 +71,18 @@ class Projection(EqualByValue):
     <Projection: degree 32 over [130, 210], n = 2000, epsilon = 1, delta = 1e-06, SIMULATED>
     """
 
+    _kind = "dpcore.projection"
+
     lower: float
     upper: float
     n: int
-    totals: tuple[int, ...]
+    totals: tuple[int, ...] = field(metadata=forms.LIST)
     bits: int
     variance: float
     basis: Basis
     budgets: Budgets
-    privacy: Privacy
-    mechanism: Mapping[str, str | int | float]
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    mechanism: Mapping[str, str | int | float] = field(metadata=forms.DESCRIPTION)
 
     def __post_init__(self) -> None:
         lower, upper = _check.bounds(self.lower, self.upper)
@@ -244,35 +246,6 @@ class Projection(EqualByValue):
             privacy=self.privacy | other.privacy,
             mechanism=self.mechanism if same else {"name": "polynomial", "degree": self.degree},
         )
-
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> dp.project([150, 170, 190], 100, 240, rho=1.0).to_json()[:51]
-        '{"format": "dpcore.projection", "version": 1, "lowe'
-        """
-        return serialization.dump_projection(serialization.contents(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Projection:
-        """Read a release from JSON, as ``to_json`` returns it.
-
-        Raises
-        ------
-        FormatError
-            The text is not a release that this version can read.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> text = dp.project([150, 170, 190], 100, 240, rho=1.0).to_json()
-        >>> dp.Projection.from_json(text)
-        <Projection: degree 32 over [100, 240], n = 3, rho = 1 of zCDP>
-        """
-        return serialization.load_projection(text, cls)
 
     @property
     def _scheme(self) -> Scheme:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._sealed import sealed
-from ..errors import DtypeError, FormatError, ParameterError
+from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
-from . import serialization
-from .equality import EqualByValue
+from . import forms
 from .shown import cost, line
+from .stored import Stored, one_of, read
 from .table import Table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Kind = Literal["scatter", "density"]
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ResidualPlot(EqualByValue):
+class ResidualPlot(Stored):
     """A released plot of residuals against predicted values. ``dpcore.residual_plot`` makes it.
 
     Parameters
@@ -58,9 +58,12 @@ class ResidualPlot(EqualByValue):
     ((0.0, 8.0), (-4.0, 4.0))
     """
 
-    table: Table
-    points: NDArray[np.float64]
-    privacy: Privacy
+    _kind = "dpcore.residual-plot"
+    _first = ("privacy",)
+
+    table: Table = field(metadata=one_of(Table))
+    points: NDArray[np.float64] = field(metadata=forms.NOT_STORED)
+    privacy: Privacy = field(metadata=forms.PRIVACY)
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, Table):
@@ -154,23 +157,6 @@ class ResidualPlot(EqualByValue):
         ends = self.predicted_range, self.residual_range
         return plot_residuals(points, *ends, f"{self.privacy}", ax=ax, style=style)
 
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md): the table, and both parts' cost.
-
-        Points are not stored. ``from_json`` draws new ones.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import dpcore as dp
-        >>> rng = np.random.default_rng(1)
-        >>> x, errors = rng.uniform(0, 8, 5000), rng.normal(0, 1, 5000)
-        >>> plot = dp.residual_plot(x, errors, epsilon=1.0, cells=8, rng=rng)
-        >>> plot.to_json()[:54]
-        '{"format": "dpcore.residual-plot", "version": 1, "priv'
-        """
-        return serialization.dump_residual_plot(self.table.to_json(), self.privacy)
-
     @classmethod
     def from_json(cls, text: str, rng: np.random.Generator | None = None) -> ResidualPlot:
         """Read a release from JSON, and draw points.
@@ -198,12 +184,9 @@ class ResidualPlot(EqualByValue):
         >>> again.n, again.predicted_range, again.privacy.epsilon
         (5000, (0.0, 8.0), 1.0)
         """
-        stored, privacy = serialization.load_residual_plot(text)
-        table = Table.from_json(stored)
-        points = table.sample(rng=rng)
-        try:
-            return cls(table, points, privacy)
-        except ParameterError as error:
-            raise FormatError(
-                f"a release with fields that contradict each other: {error}"
-            ) from None
+        plot = read(cls, text)
+        return plot if rng is None else replace(plot, points=plot.table.sample(rng=rng))
+
+    @classmethod
+    def _of_stored(cls, table: Table, privacy: Privacy) -> ResidualPlot:
+        return cls(table, table.sample(), privacy)

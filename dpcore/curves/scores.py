@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
-from . import serialization
+from . import forms
 from .cdf import CDF
-from .equality import EqualByValue
 from .shown import cost, line
 from .smoothing import Norm, Solver
+from .stored import Stored, within
 
 __all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "check_score_grid", "numbered"]
 
@@ -32,7 +32,7 @@ def check_score_grid(grid: object) -> None:
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ScoreCurves(EqualByValue):
+class ScoreCurves(Stored):
     """The score distributions of two classes, released together.
 
     ``dpcore.score_curves`` makes it. It counts the records in 2 N cells, and releases them as one
@@ -67,8 +67,10 @@ class ScoreCurves(EqualByValue):
     (array([ 33.5 ,  75.  , 116.75, 116.75]), array([ 0.  ,  0.  , 41.5 , 83.25]))
     """
 
-    grid: Grid
-    joint: CDF
+    _kind = "dpcore.scores"
+
+    grid: Grid = field(metadata=forms.SCORE_CELLS)
+    joint: CDF = field(metadata=within(CDF))
 
     def __post_init__(self) -> None:
         check_grid("grid", self.grid)
@@ -234,42 +236,6 @@ class ScoreCurves(EqualByValue):
         (array([ 389.,  793., 1199., 1199.]), array([  4. ,   4. , 409.5, 801. ]))
         """
         return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
-
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
-        >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], grid, epsilon=50.0)
-        >>> curves.to_json()[:46]
-        '{"format": "dpcore.scores", "version": 1, "gri'
-        """
-        return serialization.dump_scores({**serialization.contents(self.joint), "grid": self.grid})
-
-    @classmethod
-    def from_json(cls, text: str) -> ScoreCurves:
-        """Read a release from JSON, as ``to_json`` returns it.
-
-        Raises
-        ------
-        FormatError
-            The text is not a release that this version can read.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
-        >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], grid, epsilon=50.0)
-        >>> dp.ScoreCurves.from_json(curves.to_json())
-        <ScoreCurves: n = 4, epsilon = 50, 4 cells>
-        """
-        return serialization.load_scores(text, cls._of_stored)
-
-    @classmethod
-    def _of_stored(cls, grid: Grid, counts: NDArray[Any], **others: Any) -> ScoreCurves:
-        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others))
 
 
 def numbered(size: int) -> Grid:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -14,13 +14,12 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
-from . import serialization
+from . import forms
 from .cdf import CDF
 from .cell_shares import shares_within
-from .equality import EqualByValue
 from .inversion import between
-from .scores import numbered
 from .shown import cost, line
+from .stored import Stored, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +35,7 @@ _LEAST: Final = 0.5  # records; with fewer, quantiles do not exist
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Table(EqualByValue):
+class Table(Stored):
     """Released counts of records by the cells of two columns. ``dpcore.table`` makes it.
 
     All cells form a row, along Hilbert's curve, which is released as one curve. Neighbours in the
@@ -73,10 +72,12 @@ class Table(EqualByValue):
            [ 2.5, 33.5]])
     """
 
-    grid: TableGrid
-    row: CDF
-    integers: Integers = (None, None)
-    names: Names = (None, None)
+    _kind = "dpcore.table"
+
+    grid: TableGrid = field(metadata=forms.TABLE_CELLS)
+    row: CDF = field(metadata=within(CDF))
+    integers: Integers = field(default=(None, None), metadata=forms.optional(forms.LIST))
+    names: Names = field(default=(None, None), metadata=forms.optional(forms.LIST))
 
     def __post_init__(self) -> None:
         check_table_grid(self.grid)
@@ -348,50 +349,6 @@ class Table(EqualByValue):
         edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)
         names = self.names[0] or "x", self.names[1] or "y"
         return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
-
-    def to_json(self) -> str:
-        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
-        >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
-        >>> found.to_json()[:46]
-        '{"format": "dpcore.table", "version": 1, "grid'
-        """
-        own = {"grid": self.grid, "integers": self.integers, "names": self.names}
-        return serialization.dump_table({**serialization.contents(self.row), **own})
-
-    @classmethod
-    def from_json(cls, text: str) -> Table:
-        """Read a release from JSON, as ``to_json`` returns it.
-
-        Raises
-        ------
-        FormatError
-            The text is not a release that this version can read.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
-        >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
-        >>> dp.Table.from_json(found.to_json())
-        <Table: 2 x 2 cells, n = 3, epsilon = 50>
-        """
-        return serialization.load_table(text, cls._of_stored)
-
-    @classmethod
-    def _of_stored(
-        cls,
-        grid: TableGrid,
-        counts: NDArray[Any],
-        integers: Integers = (None, None),
-        names: Names = (None, None),
-        **others: Any,
-    ) -> Table:
-        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others), integers, names)
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers of the row's cells, in their places in the table."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..curves.cdf import CDF
 from ..errors import DpcoreError, DtypeError, ParameterError
+from ..privacy.guarantees import Relation
 from .base import Mechanism, names, registered
 
 __all__ = ["from_curve"]
@@ -42,18 +45,29 @@ def from_curve(curve: CDF) -> Mechanism:
     """
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
-    kind = registered(str(curve.mechanism.get("name")))
+    return from_description(curve.mechanism, curve.privacy.neighbours, "curve")
+
+
+def from_description(
+    description: Mapping[str, str | int | float], relation: Relation, argument: str = "mechanism"
+) -> Mechanism:
+    """Return the mechanism with a description, whose releases protect a relation.
+
+    Raises
+    ------
+    ParameterError
+        There is none. The error names ``argument``.
+    """
+    kind = registered(str(description.get("name")))
     if kind is None:
         what = f"must be released by one of {', '.join(names())}"
-        raise ParameterError("curve", curve.mechanism, what)
+        raise ParameterError(argument, description, what)
     try:
-        made = kind.from_description(curve.mechanism, curve.privacy.neighbours)
-        if made.describe() == curve.mechanism:
+        made = kind.from_description(description, relation)
+        if made.describe() == description:
             return made
     except DpcoreError:
         raise
     except (TypeError, ValueError):  # the parameters are others, too few, or no numbers
         pass
-    raise ParameterError(
-        "curve", curve.mechanism, "must be released by a mechanism of this version"
-    )
+    raise ParameterError(argument, description, "must be released by a mechanism of this version")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _instead
 from .._sealed import sealed
+from ..curves import forms
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
 from ..curves.simulated_releases import blocks
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from .simulated_pairs import Released, largest_gaps, populations
 
@@ -34,7 +36,7 @@ _Reading = Callable[
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Comparison:
+class Comparison(Stored):
     """Two released curves, compared. Made by ``compare``.
 
     Parameters
@@ -73,24 +75,17 @@ class Comparison:
     ((3000, 2000), array([0.25, 0.5 , 0.75]), array([-10., -10., -10.]))
     """
 
-    n: tuple[int, int]
-    statistic: float
-    p_value: float
-    probabilities: Numbers
-    differences: Numbers
-    p_values: Numbers
-    population_interval: Interval[Any]
-    level: float
-    simulations: int
+    _kind = "dpcore.comparison"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Comparison):
-            return NotImplemented
-        pairs = zip(self._numbers(), other._numbers(), strict=True)
-        return all(np.array_equal(ours, theirs) for ours, theirs in pairs)
-
-    def __hash__(self) -> int:
-        return hash((self.n, self.statistic, self.p_value, self.level, self.simulations))
+    n: tuple[int, int] = field(metadata=forms.WHOLES)
+    statistic: float = field(metadata=forms.NUMBER)
+    p_value: float = field(metadata=forms.NUMBER)
+    probabilities: Numbers = field(metadata=forms.NUMBERS)
+    differences: Numbers = field(metadata=forms.like("probabilities"))
+    p_values: Numbers = field(metadata=forms.like("probabilities"))
+    population_interval: Interval[Any] = field(metadata=forms.INTERVAL)
+    level: float = field(metadata=forms.NUMBER)
+    simulations: int = field(metadata=forms.WHOLE)
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.n[0]:,} and {self.n[1]:,} records: " + (
@@ -112,10 +107,6 @@ class Comparison:
             ),
         ]
         return "\n".join(lines)
-
-    def _numbers(self) -> tuple[Any, ...]:
-        ends, own = self.population_interval, (self.probabilities, self.differences, self.p_values)
-        return *own, *ends, *self.n, self.statistic, self.p_value, self.level, self.simulations
 
 
 def compare(

@@ -11,6 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from .. import _check
+from ..curves import forms
+from ..curves.stored import Stored, all_of
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
 from ..mechanisms.base import MOST_RECORDS, check_mechanism
@@ -23,8 +25,8 @@ from .plan_shapes import expected_errors
 __all__ = ["Option", "Plan", "plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+@dataclass(frozen=True, eq=False, slots=True)
+class Option(Stored):
     """A mechanism and its errors, in counts.
 
     Parameters
@@ -42,15 +44,17 @@ class Option:
         Simulated root mean squared errors of isotonic curves, for reference shapes of n records.
     """
 
-    name: str
-    mechanism: Mechanism
-    error: float
-    largest_error: float
-    on_shapes: Mapping[str, float] = field(default_factory=dict)
+    name: str = field(metadata=forms.TEXT)
+    mechanism: Mechanism = field(metadata=forms.MECHANISM)
+    error: float = field(metadata=forms.NUMBER)
+    largest_error: float = field(metadata=forms.NUMBER)
+    on_shapes: Mapping[str, float] = field(
+        default_factory=dict, metadata=forms.by_name(forms.NUMBER)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan(Stored):
     """Mechanisms for a grid of some size, with the recommended one first. Iterates over options.
 
     Parameters
@@ -70,9 +74,11 @@ class Plan:
     ('hierarchy', 17.7)
     """
 
-    size: int
-    options: tuple[Option, ...]
-    why: str = "the least error"
+    _kind = "dpcore.plan"
+
+    size: int = field(metadata=forms.WHOLE)
+    options: tuple[Option, ...] = field(metadata=all_of(Option))
+    why: str = field(default="the least error", metadata=forms.TEXT)
 
     @property
     def best(self) -> Mechanism:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from .. import _check
+from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import MOST_RECORDS
@@ -36,8 +38,8 @@ _PRECISION: Final = 0.01  # the precision of the budget's binary logarithm
 Unit = Literal["shares", "values"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Suggestion:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Suggestion(Stored):
     """A grid and a mechanism for ``dpcore.cdf``, and the errors to expect. Made by ``suggest``.
 
     Parameters
@@ -74,15 +76,17 @@ class Suggestion:
     <Suggestion for 10,000 records: 512 cells, dawa, quantiles to 0.13 % of ranks>
     """
 
-    n: int
-    grid: Grid
-    mechanism: Mechanism
-    count_error: float
-    share_error: float
-    value_error: Any
-    few_quantiles: int
-    enough: float | None
-    reasons: tuple[str, ...]
+    _kind = "dpcore.suggestion"
+
+    n: int = field(metadata=forms.WHOLE)
+    grid: Grid = field(metadata=forms.GRID)
+    mechanism: Mechanism = field(metadata=forms.MECHANISM)
+    count_error: float = field(metadata=forms.NUMBER)
+    share_error: float = field(metadata=forms.NUMBER)
+    value_error: Any = field(metadata=forms.VALUE)
+    few_quantiles: int = field(metadata=forms.WHOLE)
+    enough: float | None = field(metadata=forms.or_null(forms.NUMBER))
+    reasons: tuple[str, ...] = field(metadata=forms.TEXTS)
 
     def __repr__(self) -> str:
         return (

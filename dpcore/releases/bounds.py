@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
+from ..curves.stored import Stored
 from ..errors import ParameterError
 from ..mechanisms.base import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
@@ -31,8 +33,8 @@ _FAILURE: Final = 0.05  # the probability that one of the two searches stops too
 _POWERS: Final = 2.0 ** np.arange(-20, 63)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Bounds:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Bounds(Stored):
     """Released bounds, lower < upper. Made by ``bounds`` and ``symmetric_bounds``.
 
     Parameters
@@ -57,11 +59,13 @@ class Bounds:
     <Bounds: 512 to 1.638e+04, n = 10000, epsilon = 1, SIMULATED>
     """
 
-    lower: float
-    upper: float
-    n: int
-    outside: int
-    privacy: Privacy
+    _kind = "dpcore.bounds"
+
+    lower: float = field(metadata=forms.VALUE)
+    upper: float = field(metadata=forms.VALUE)
+    n: int = field(metadata=forms.WHOLE)
+    outside: int = field(metadata=forms.WHOLE)
+    privacy: Privacy = field(metadata=forms.PRIVACY)
 
     def __repr__(self) -> str:
         ends = f"{short(self.lower)} to {short(self.upper)}"

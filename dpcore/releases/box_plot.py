@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._documentation import documented
 from .._sealed import sealed
+from ..curves import forms
 from ..curves.cdf import CDF
-from ..curves.equality import EqualByValue
 from ..curves.shown import cost, line, several
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
@@ -41,7 +42,7 @@ _SCALES = 2
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class BoxPlot(EqualByValue):
+class BoxPlot(Stored):
     """The numbers that a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
 
     Parameters
@@ -63,15 +64,17 @@ class BoxPlot(EqualByValue):
     <BoxPlot: 1, 2.25, 3.5, 4.75, 20, not private>
     """
 
-    minimum: float
-    first_quartile: float
-    median: float
-    third_quartile: float
-    maximum: float
-    lower_whisker: float
-    upper_whisker: float
-    outliers: NDArray[np.float64]
-    privacy: Privacy | None = None
+    _kind = "dpcore.box-plot"
+
+    minimum: float = field(metadata=forms.NUMBER)
+    first_quartile: float = field(metadata=forms.NUMBER)
+    median: float = field(metadata=forms.NUMBER)
+    third_quartile: float = field(metadata=forms.NUMBER)
+    maximum: float = field(metadata=forms.NUMBER)
+    lower_whisker: float = field(metadata=forms.NUMBER)
+    upper_whisker: float = field(metadata=forms.NUMBER)
+    outliers: NDArray[np.float64] = field(metadata=forms.ROW)
+    privacy: Privacy | None = field(default=None, metadata=forms.PRIVACY)
 
     def __repr__(self) -> str:
         five = (self.minimum, self.first_quartile, self.median, self.third_quartile, self.maximum)

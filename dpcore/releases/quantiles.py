@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._documentation import documented
 from .._sealed import sealed
-from ..curves.equality import EqualByValue
+from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
 from ..mechanisms.base import MOST_RECORDS, cell_counts
@@ -33,7 +34,7 @@ _PARTS = 4  # p n is rounded to a multiple of 1 / _PARTS, so p n is exact for qu
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Quantiles(EqualByValue):
+class Quantiles(Stored):
     """Released quantiles. Made by ``quantiles``.
 
     Parameters
@@ -60,11 +61,13 @@ class Quantiles(EqualByValue):
     <Quantiles: 0.25: 32, 0.75: 48, n = 5000, epsilon = 1, SIMULATED>
     """
 
-    probabilities: NDArray[np.float64] | float
-    values: Any
-    n: int
-    privacy: Privacy
-    epsilon_each: float
+    _kind = "dpcore.quantiles"
+
+    probabilities: NDArray[np.float64] | float = field(metadata=forms.NUMBERS)
+    values: Any = field(metadata=forms.like("probabilities"))
+    n: int = field(metadata=forms.WHOLE)
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    epsilon_each: float = field(metadata=forms.NUMBER)
 
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from .._sealed import sealed
+from ..curves import forms
 from ..curves.scores import ScoreCurves
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..summaries.grid import MOST_CELLS
 
@@ -19,7 +21,7 @@ __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Bins:
+class Bins(Stored):
     """The released counts and mean scores of B bins of scores.
 
     Made by ``uniform_bins`` or ``equi_depth_bins``. Bin b holds edges[b] < score <= edges[b + 1];
@@ -50,12 +52,12 @@ class Bins:
     (array([0. , 0.5, 1. ]), array([2., 2.]), array([0.2 , 0.75]))
     """
 
-    edges: NDArray[np.float64]
-    negatives: NDArray[np.float64]
-    positives: NDArray[np.float64]
-    mean_score: NDArray[np.float64]
-    negatives_deviation: NDArray[np.float64]
-    positives_deviation: NDArray[np.float64]
+    edges: NDArray[np.float64] = field(metadata=forms.like("negatives", 1))
+    negatives: NDArray[np.float64] = field(metadata=forms.ROW)
+    positives: NDArray[np.float64] = field(metadata=forms.like("negatives"))
+    mean_score: NDArray[np.float64] = field(metadata=forms.like("negatives"))
+    negatives_deviation: NDArray[np.float64] = field(metadata=forms.like("negatives"))
+    positives_deviation: NDArray[np.float64] = field(metadata=forms.like("negatives"))
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Final
 
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._sealed import sealed
-from ..curves.equality import EqualByValue
+from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
+from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
@@ -27,7 +28,7 @@ _TAIL: Final = 9.0  # standard deviations; doubles cannot represent anything bey
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class BinormalROC(EqualByValue):
+class BinormalROC(Stored):
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
     The curve is TPR = Phi(a + Phi^-1(FPR)) with a = sqrt(2) Phi^-1(area). Made by
@@ -57,10 +58,12 @@ class BinormalROC(EqualByValue):
     array([0.464, 0.883])
     """
 
+    _kind = "dpcore.binormal-roc"
+
     auc: float
     n: int
-    privacy: Privacy
-    mechanism: Mapping[str, str | int | float]
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    mechanism: Mapping[str, str | int | float] = field(metadata=forms.DESCRIPTION)
 
     def __post_init__(self) -> None:
         auc = _check.finite("auc", self.auc)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves import forms
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
+from ..curves.stored import Stored, one_of
 from ..privacy.guarantees import Privacy
 from .binning import Bins, counted_bins, share, uniform_bins
 
@@ -120,7 +122,7 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Reliability:
+class Reliability(Stored):
     """A reliability table: mean scores, shares of positives and their errors, by bins.
 
     Made by ``reliability``.
@@ -144,8 +146,10 @@ class Reliability:
     (array([0.02, 0.17, 0.42, 0.75]), array([0.01, 0.02, 0.03, 0.02]))
     """
 
-    bins: Bins
-    privacy: Privacy
+    _kind = "dpcore.reliability"
+
+    bins: Bins = field(metadata=one_of(Bins))
+    privacy: Privacy = field(metadata=forms.PRIVACY)
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._sealed import sealed
+from ..curves import forms
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
+from ..curves.stored import Stored, dumped, made, one_of
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
@@ -33,9 +35,79 @@ _ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
 _MOST_REPLICATES: Final = 2**20
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Simulation(Stored):
+    """The test of simulated labels that fit their probabilities, made as that of the release.
+
+    Parameters
+    ----------
+    curves
+        The released curves.
+    mechanism
+        The mechanism that released them.
+    groups, minimum, fitted
+        As in ``HosmerLemeshow._of_checked``.
+    labels
+        Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
+        records as released ones. Their probabilities are the lower ends of the cells, or the upper
+        ends. A statistic takes the middles, and real probabilities are anywhere in the cells, so
+        these are the two cases in which a right model seems most wrong.
+    """
+
+    curves: ScoreCurves = field(metadata=one_of(ScoreCurves))
+    mechanism: Releases = field(metadata=forms.REMADE)
+    groups: int = field(metadata=forms.WHOLE)
+    minimum: float | None = field(metadata=forms.or_null(forms.NUMBER))
+    fitted: bool = field(metadata=forms.FLAG)
+    labels: tuple[RightLabels, RightLabels] = field(metadata=forms.NOT_STORED)
+
+    @classmethod
+    def _of_stored(
+        cls,
+        curves: ScoreCurves,
+        mechanism: Releases,
+        groups: int,
+        minimum: float | None,
+        fitted: bool,
+    ) -> _Simulation:
+        cells = Cells.of(curves)
+        records = np.diff(np.rint(cells.totals)).astype(np.int64)
+        lower, upper = (
+            RightLabels.of(records, ends, fitted) for ends in (cells.starts, cells.edges[1:])
+        )
+        return cls(curves, mechanism, groups, minimum, fitted, (lower, upper))
+
+    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+        labels, joint = self.labels[rng.integers(2)], self.curves.joint
+        positives = labels.draw(rng)
+        counts = np.concatenate([labels.records - positives, positives[::-1]])
+        if self.curves.has_empty:
+            counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
+        with unwatched():  # no record contributes
+            released = self.mechanism.release(counts, rng=rng)
+        raw = replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))
+        return HosmerLemeshow._of_checked(raw, self.groups, None, self.minimum, self.fitted)
+
+
+def _dumped_simulation(simulation: object) -> Any:
+    """Return the parts of a simulation of curves, if it can be made from them again."""
+    parts = dumped(simulation) if isinstance(simulation, _Simulation) else {}
+    return parts if "mechanism" in parts else forms.ABSENT
+
+
+def _simulation(name: str, data: Mapping[str, Any]) -> _Simulation:
+    simulation = made(_Simulation, data[name])
+    check_released("curves", simulation.curves.joint, simulation.mechanism)
+    return simulation
+
+
+_BY_CLASS: Final = forms.like("merged", columns=(2,))
+_SIMULATION: Final = forms.optional(forms.form(_dumped_simulation, _simulation))
+
+
 @sealed
 @dataclass(frozen=True, eq=False, repr=False)  # no slots, because the p-value is cached
-class HosmerLemeshow:
+class HosmerLemeshow(Stored):
     """Observed and expected records by groups of predicted probability, and the test's statistic.
 
     Made by ``from_curves``, ``dpcore.hosmer_lemeshow``, or ``hosmer_lemeshow_by_groups`` of the
@@ -83,16 +155,20 @@ class HosmerLemeshow:
     (15, 4)
     """
 
-    edges: NDArray[np.float64]
-    observed: NDArray[np.float64]
-    expected: NDArray[np.float64]
-    deviations: NDArray[np.float64]
-    merged: NDArray[np.int64]
-    cell_errors: NDArray[np.float64]
-    n: int
-    privacy: Privacy
-    fitted: bool = True
-    simulation: Callable[[np.random.Generator], HosmerLemeshow] | None = None
+    _kind = "dpcore.hosmer-lemeshow"
+
+    edges: NDArray[np.float64] = field(metadata=forms.like("merged", 1))
+    observed: NDArray[np.float64] = field(metadata=_BY_CLASS)
+    expected: NDArray[np.float64] = field(metadata=_BY_CLASS)
+    deviations: NDArray[np.float64] = field(metadata=_BY_CLASS)
+    merged: NDArray[np.int64] = field(metadata=forms.ROW)
+    cell_errors: NDArray[np.float64] = field(metadata=forms.like("merged"))
+    n: int = field(metadata=forms.WHOLE)
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    fitted: bool = field(default=True, metadata=forms.FLAG)
+    simulation: Callable[[np.random.Generator], HosmerLemeshow] | None = field(
+        default=None, compare=False, metadata=_SIMULATION
+    )
 
     @classmethod
     def from_curves(
@@ -184,12 +260,7 @@ class HosmerLemeshow:
         grouped = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
-            cells = Cells.of(curves)
-            each = np.diff(np.rint(cells.totals)).astype(np.int64)
-            lower, upper = (
-                RightLabels.of(each, ends, fitted) for ends in (cells.starts, cells.edges[1:])
-            )
-            simulation = _Simulation(curves, mechanism, (lower, upper), groups, minimum, fitted)
+            simulation = _Simulation._of_stored(curves, mechanism, groups, minimum, fitted)
         return cls(*grouped, curves.n, curves.privacy, fitted, simulation)
 
     @property
@@ -441,44 +512,6 @@ class HosmerLemeshowUnderNoise:
         """H minus the mean amount that noise adds to it for a right model; it may be negative."""
         noise = float(self.null.mean()) - float(self.null_degrees_of_freedom.mean())
         return self.test.statistic - noise
-
-
-@dataclass(frozen=True, slots=True)
-class _Simulation:
-    """The test of simulated labels that fit their probabilities, made as that of the release.
-
-    Parameters
-    ----------
-    curves
-        The released curves.
-    mechanism
-        The mechanism that released them.
-    labels
-        Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
-        records as released ones. Their probabilities are the lower ends of the cells, or the upper
-        ends. A statistic takes the middles, and real probabilities are anywhere in the cells, so
-        these are the two cases in which a right model seems most wrong.
-    groups, minimum, fitted
-        As in ``HosmerLemeshow._of_checked``.
-    """
-
-    curves: ScoreCurves
-    mechanism: Releases
-    labels: tuple[RightLabels, RightLabels]
-    groups: int
-    minimum: float | None
-    fitted: bool
-
-    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
-        labels, joint = self.labels[rng.integers(2)], self.curves.joint
-        positives = labels.draw(rng)
-        counts = np.concatenate([labels.records - positives, positives[::-1]])
-        if self.curves.has_empty:
-            counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
-        with unwatched():  # no record contributes
-            released = self.mechanism.release(counts, rng=rng)
-        raw = replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))
-        return HosmerLemeshow._of_checked(raw, self.groups, None, self.minimum, self.fitted)
 
 
 def _normal_scores(statistic: Any, degrees_of_freedom: Any) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves import forms
 from ..curves.confidence import Interval, deviations, from_neighbours
-from ..curves.equality import EqualByValue
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
+from ..curves.stored import Stored, one_of
 from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 from .areas import BucketedScores
@@ -38,7 +39,7 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ROC(EqualByValue):
+class ROC(Stored):
     """A receiver operating characteristic: the true positive rate against the false positive rate.
 
     Made by ``from_curves``. Everything is post-processing of the curves, and is computed when it is
@@ -82,8 +83,10 @@ class ROC(EqualByValue):
     (1025, 0.67)
     """
 
-    curves: ScoreCurves
-    mechanism: Releases | None = None
+    _kind = "dpcore.roc"
+
+    curves: ScoreCurves = field(metadata=one_of(ScoreCurves))
+    mechanism: Releases | None = field(default=None, metadata=forms.REMADE)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         """Yield ``fpr``, ``tpr`` and ``thresholds``, the triple of scikit-learn's ``roc_curve``."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, get_args
 
 from .. import _check
+from ..curves import forms
+from ..curves.stored import Stored
 from ..errors import ParameterError
 from ._advice_model import (
     MOST_CLIENTS,
@@ -25,8 +27,8 @@ from ._advice_model import (
 __all__ = ["Advice", "Enough", "Purpose", "TrustModel", "advise", "enough"]
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+@dataclass(frozen=True, eq=False, slots=True)
+class Advice(Stored):
     """Advice on how finely to count the scores of a number of clients, and what error to expect.
 
     ``advise`` returns it.
@@ -57,11 +59,13 @@ class Advice:
     (50, 0.009)
     """
 
-    heights: Mapping[Purpose, int]
-    buckets: Mapping[Purpose, int]
-    expected_errors: Mapping[Purpose, float]
-    theorem_errors: Mapping[Purpose, float]
-    reasons: tuple[str, ...]
+    _kind = "dpcore.advice"
+
+    heights: Mapping[Purpose, int] = field(metadata=forms.by_name(forms.WHOLE))
+    buckets: Mapping[Purpose, int] = field(metadata=forms.by_name(forms.WHOLE))
+    expected_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
+    theorem_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
+    reasons: tuple[str, ...] = field(metadata=forms.TEXTS)
 
 
 class Enough(NamedTuple):

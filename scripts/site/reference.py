@@ -54,7 +54,7 @@ PAGES: Final = (
         "What releases return. Nothing here spends privacy.",
         "dpcore",
         "CDF GroupedCDF Quantiles Bounds BoxPlot ScoreCurves Table ResidualPlot Projection"
-        " Interval",
+        " Interval load",
     ),
     _page(
         "working-with-curves",

@@ -1,0 +1,442 @@
+"""How fields of results are written in JSON (docs/guides/format.md), and read with all checks."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DpcoreError, FormatError, ParameterError
+from ..privacy.guarantees import Privacy, Relation
+from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.table_grid import TableGrid
+from .confidence import Interval
+from .provenance import storable
+
+__all__ = [
+    "ABSENT",
+    "CELLS",
+    "COUNTS",
+    "DESCRIPTION",
+    "DEVIATIONS",
+    "FLAG",
+    "GRID",
+    "INTERVAL",
+    "LABELS",
+    "LIST",
+    "MECHANISM",
+    "NOT_STORED",
+    "NUMBER",
+    "NUMBERS",
+    "PLAIN",
+    "PRIVACY",
+    "REMADE",
+    "ROW",
+    "SCORE_CELLS",
+    "TABLE_CELLS",
+    "TEXT",
+    "TEXTS",
+    "VALUE",
+    "WHOLE",
+    "WHOLES",
+    "Form",
+    "by_name",
+    "check_fields",
+    "form",
+    "like",
+    "optional",
+    "or_null",
+]
+
+ABSENT: Final = object()  # stands for what is not written
+
+Declared = Mapping[str, "Form | None"]  # the metadata of a field
+_Fields = Mapping[str, Any]  # what a file has for the fields of a result
+
+_MOST: Final = 1e140  # far above any count and any noise; their squares and sums are doubles
+_BEYOND: Final = {repr(number): number for number in (math.inf, -math.inf, math.nan)}
+_TIMES: Final = {"time": "M8[us]", "duration": "m8[us]"}
+_EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
+_RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
+
+
+class Form(NamedTuple):
+    """How one field is written and read.
+
+    ``dump`` takes the value. ``load`` takes the name of the field and all fields of the file, and
+    raises a ``DpcoreError``, ``TypeError``, ``ValueError`` or ``OverflowError``. ``within`` is the
+    class whose fields take this field's place.
+    """
+
+    dump: Callable[[Any], Any]
+    load: Callable[[str, _Fields], Any]
+    is_optional: bool = False
+    within: type[Any] | None = None
+
+
+def form(
+    dump: Callable[[Any], Any], load: Callable[[str, _Fields], Any], within: type[Any] | None = None
+) -> Declared:
+    """Return the metadata of a field with this form."""
+    return {"form": Form(dump, load, within=within)}
+
+
+def optional(declared: Declared) -> Declared:
+    """Return the same form for a field that is not written if it has its default."""
+    own = declared["form"]
+    assert own is not None
+    return {"form": own._replace(is_optional=True)}
+
+
+def check_fields(
+    what: str, data: _Fields, names: Set[str], optional: Set[str] = frozenset()
+) -> None:
+    """Refuse missing and unknown fields.
+
+    Raises
+    ------
+    FormatError
+        There are some.
+    """
+    for name in sorted(names - set(data)):
+        raise FormatError(f"{what} without the field {name!r}")
+    for name in sorted(set(data) - names - optional):
+        raise FormatError(f"{what} with the unknown field {name!r}")
+
+
+# --- numbers and texts
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _given(name: str, data: _Fields) -> Any:
+    return data[name]
+
+
+def _of_type(kind: type, what: str) -> Declared:
+    def load(name: str, data: _Fields) -> Any:
+        if type(data[name]) is not kind:
+            raise ValueError(f"{name} must be {what}")
+        return data[name]
+
+    return form(_same, load)
+
+
+def _listed(name: str, data: _Fields) -> tuple[Any, ...]:
+    if not isinstance(data[name], list):
+        raise ValueError(f"{name} must be a list")
+    return tuple(data[name])
+
+
+def _texts(name: str, data: _Fields) -> tuple[str, ...]:
+    texts = _listed(name, data)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} must be a list of strings")
+    return texts
+
+
+def _wholes(name: str, data: _Fields) -> tuple[int, ...]:
+    numbers = _listed(name, data)
+    if not all(type(number) is int for number in numbers):
+        raise ValueError(f"{name} must be a list of integers")
+    return numbers
+
+
+def _dumped_labels(labels: tuple[Any, ...]) -> list[Any]:
+    for label in labels:
+        if isinstance(label, bytes) or (isinstance(label, float) and math.isinf(label)):
+            raise ParameterError("groups", label, "must be strings or finite numbers in JSON")
+    return list(labels)
+
+
+def _dumped_numbers(value: Any) -> Any:
+    array = np.asarray(value)
+    for unit, dtype in _TIMES.items():
+        if array.dtype.kind == np.dtype(dtype).kind:
+            return {"unit": unit, "values": array.astype(dtype).astype(np.int64).tolist()}
+    return _each(lambda number: number if math.isfinite(number) else repr(number), array.tolist())
+
+
+def _numbers(name: str, data: _Fields) -> Any:
+    """Return a number, or an array, of integers if all are integers; or times or durations."""
+    given = data[name]
+    unit = None
+    if isinstance(given, dict):
+        check_fields(name, given, {"unit", "values"})
+        unit, given = given["unit"], given["values"]
+        if unit not in _TIMES:
+            raise ValueError(f"the unit of {name} must be one of {', '.join(_TIMES)}")
+    kinds = set()
+
+    def number(value: Any) -> Any:
+        if isinstance(value, str) and value in _BEYOND:
+            value = _BEYOND[value]
+        if type(value) not in (int, float):
+            raise ValueError(f"{name} must be numbers")
+        kinds.add(type(value))
+        return value
+
+    values = _each(number, given)
+    if unit is not None and kinds - {int}:
+        raise ValueError(f"{name} must be whole numbers of microseconds")
+    whole = np.array(values, np.int64 if kinds == {int} else np.float64)
+    read = whole if unit is None else whole.astype(_TIMES[unit])
+    return read if isinstance(given, list) else read[()] if unit else read.item()
+
+
+def _each(change: Callable[[Any], Any], values: Any) -> Any:
+    """Return the values, in lists in lists, with each changed."""
+    return (
+        [_each(change, value) for value in values] if isinstance(values, list) else change(values)
+    )
+
+
+def _number(name: str, data: _Fields) -> float:
+    value = _numbers(name, data)
+    if type(value) not in (int, float):
+        raise ValueError(f"{name} must be a number")
+    return float(value)
+
+
+def _value(name: str, data: _Fields) -> Any:
+    value = _numbers(name, data)
+    if np.shape(value):
+        raise ValueError(f"{name} must be one value")
+    return value
+
+
+def _row(name: str, data: _Fields) -> NDArray[Any]:
+    values = _numbers(name, data)
+    if np.ndim(values) != 1:
+        raise ValueError(f"{name} must be a list of numbers")
+    return np.asarray(values)
+
+
+def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Declared:
+    """Return the form of numbers, as many as those of another field, or some more."""
+
+    def load(name: str, data: _Fields) -> Any:
+        first, *rest = (*np.shape(_numbers(other, data)), *columns) or (None,)
+        shape = () if first is None else (first + more, *rest)
+        values = _numbers(name, data)
+        if np.shape(values) != shape:
+            raise ValueError(f"{name} must have the shape {shape}, after that of {other}")
+        return values
+
+    return form(_dumped_numbers, load)
+
+
+def or_null(declared: Declared) -> Declared:
+    """Return the form of a value that may be None."""
+    own = declared["form"]
+    assert own is not None
+
+    def load(name: str, data: _Fields) -> Any:
+        return None if data[name] is None else own.load(name, data)
+
+    return form(lambda value: None if value is None else own.dump(value), load)
+
+
+def by_name(declared: Declared) -> Declared:
+    """Return the form of a mapping from strings to values of a form."""
+    own = declared["form"]
+    assert own is not None
+
+    def load(name: str, data: _Fields) -> dict[str, Any]:
+        if not isinstance(data[name], dict):
+            raise ValueError(f"{name} must be an object")
+        return {key: own.load(key, data[name]) for key in data[name]}
+
+    return form(lambda values: {key: own.dump(value) for key, value in values.items()}, load)
+
+
+def _interval(name: str, data: _Fields) -> Interval[Any]:
+    low, high = _listed(name, data)
+    return Interval(_numbers(name, {name: low}), _numbers(name, {name: high}))
+
+
+PLAIN: Final = form(_same, _given)  # JSON has this type, and the class checks the value
+FLAG: Final = _of_type(bool, "true or false")
+WHOLE: Final = _of_type(int, "an integer")
+TEXT: Final = _of_type(str, "a string")
+LIST: Final = form(list, _listed)
+TEXTS: Final = form(list, _texts)
+WHOLES: Final = form(list, _wholes)
+LABELS: Final = form(_dumped_labels, _listed)
+NUMBER: Final = form(_dumped_numbers, _number)
+NUMBERS: Final = form(_dumped_numbers, _numbers)  # or a number; both may be times or durations
+VALUE: Final = form(_dumped_numbers, _value)
+ROW: Final = form(_dumped_numbers, _row)
+INTERVAL: Final = form(lambda ends: list(map(_dumped_numbers, ends)), _interval)
+NOT_STORED: Final[Declared] = {"form": None}
+
+
+# --- grids and counts
+
+
+def _grid_of(description: Any) -> Grid:
+    kind = description.get("kind") if isinstance(description, dict) else None
+    if kind == "uniform":
+        check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
+        for name in ("lower", "upper"):  # times are stored as microseconds, not as ISO strings
+            _check.finite(name, description[name])
+        _check.integer("size", description["size"], 1, MOST_CELLS)
+    elif kind == "integers":
+        check_fields("a grid", description, {"kind", "first", "last"}, {"unit"})
+        for name in ("first", "last"):
+            _check.integer(name, description[name], -(2**53), 2**53)
+    elif kind == "thresholds":
+        check_fields("a grid", description, {"kind", "thresholds"}, {"lower", "unit"})
+        if "lower" in description:
+            _check.finite("lower", description["lower"])
+        _counts("thresholds", description)
+    else:
+        raise ValueError('grid must be an object of kind "integers", "uniform" or "thresholds"')
+    return Grid.from_description(description)
+
+
+def _table_grid_of(description: Any) -> TableGrid:
+    if not isinstance(description, dict):
+        raise ValueError("grid must be an object with x and y")
+    check_fields("a grid", description, {"x", "y"})
+    x, y = (_grid_of(description[column]) for column in ("x", "y"))
+    _check.integer("size", x.size * y.size, 1, MOST_CELLS)
+    return TableGrid(x, y)
+
+
+def _grid(name: str, data: _Fields) -> Grid:
+    return _grid_of(data[name])
+
+
+def _cells(of: Callable[[Any], Any], cells: int, more: tuple[int, ...]) -> Declared:
+    """Return the form of a grid, for each of whose cells there are so many counts, or some more."""
+
+    def load(name: str, data: _Fields) -> Any:
+        check_fields("a release", data, {"counts"}, set(data))
+        grid, size = of(data[name]), _counts("counts", data).size
+        sizes = [cells * grid.size + extra for extra in more]
+        if size not in sizes:
+            raise ValueError(f"counts must be {' or '.join(map(str, sizes))} numbers")
+        return grid
+
+    return form(_described, load)
+
+
+def _counts(name: str, data: _Fields) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return a list of numbers as an array, of integers if all numbers are integers."""
+    values = data[name]
+    kinds = set(map(type, values)) if isinstance(values, list) else set()
+    if not kinds or not kinds <= {int, float}:
+        raise ValueError(f"{name} must be a list of numbers")
+    if kinds == {int}:
+        return np.array(values, np.int64)
+    array = np.array(values, np.float64)
+    if np.isfinite(array).all() and np.abs(array).max() > _MOST:
+        raise ValueError(f"{name} must be within +-{_MOST:g}")
+    return array
+
+
+def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:
+    """Return [value, how often] for each run of equal values; None stands for infinity."""
+    return [
+        [None if value == np.inf else value, len(list(run))]
+        for value, run in itertools.groupby(values.tolist())
+    ]
+
+
+def _deviations(name: str, data: _Fields) -> NDArray[np.float64]:
+    """Return one number for each count, from [value, how often] for each run of equal numbers."""
+    runs, size = data[name], len(data["counts"])
+    wanted = f"{name} must be runs of {size} numbers in all"
+    if not isinstance(runs, list) or not all(type(run) is list and len(run) == 2 for run in runs):
+        raise ValueError(wanted)
+    lengths = [length for _, length in runs]
+    if not all(type(length) is int and length >= 1 for length in lengths) or sum(lengths) != size:
+        raise ValueError(wanted)
+    values = [math.inf if v is None else _check.finite(name, v) for v, _ in runs]
+    if any(_MOST < value < math.inf for value in values):
+        raise ValueError(f"{name} must be at most {_MOST:g}, or null")
+    return np.repeat(values, lengths)
+
+
+def _described(grid: Grid | TableGrid) -> dict[str, Any]:
+    return grid.describe()
+
+
+GRID: Final = form(_described, _grid)
+CELLS: Final = _cells(_grid_of, 1, (0,))
+SCORE_CELLS: Final = _cells(_grid_of, 2, (0, 1))
+TABLE_CELLS: Final = _cells(_table_grid_of, 1, (0, 1))
+COUNTS: Final = form(np.ndarray.tolist, _counts)
+DEVIATIONS: Final = form(_runs, _deviations)
+
+
+# --- guarantees and mechanisms
+
+
+def _dumped_privacy(privacy: Privacy | None) -> dict[str, Any]:
+    """Return the parameters of a guarantee of either kind."""
+    if privacy is None or privacy.epsilon == math.inf:
+        what = "must be finite: an exact curve is not a release"
+        raise ParameterError("privacy", privacy, what)
+    parameters = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    if privacy.rho is not None:
+        parameters = {"rho": privacy.rho, **({"delta": privacy.delta} if privacy.delta else {})}
+    return {**parameters, "neighbours": privacy.neighbours, "simulated": privacy.simulated}
+
+
+def _privacy(name: str, data: _Fields) -> Privacy:
+    stored = data[name]
+    known = (_EPSILON_FIELDS, _RHO_FIELDS, _RHO_FIELDS | {"delta"})
+    if not isinstance(stored, dict) or set(stored) not in known:
+        raise ValueError(f"{name} must have epsilon, delta (or rho), neighbours and simulated")
+    return Privacy(**stored)
+
+
+def _description(name: str, data: _Fields) -> dict[str, str | int | float]:
+    described = data[name]
+    if not isinstance(described, dict):
+        raise ValueError(f"{name} must be an object")
+    if "base" in described:  # a noise tree, which ``CDF.smooth`` needs
+        _check.integer("base", described["base"], 2, MOST_CELLS)
+    return storable(described)
+
+
+def _mechanism(name: str, data: _Fields) -> Any:
+    stored = data[name]
+    if not isinstance(stored, dict):
+        raise ValueError(f"{name} must be an object")
+    check_fields("a mechanism", stored, {"parameters", "neighbours"})
+    # The room of mechanisms is above this one. A file may be read before that room is imported.
+    room = importlib.import_module("dpcore.mechanisms.descriptions")
+    _check.choice("neighbours", stored["neighbours"], Relation)
+    return room.from_description(_description("parameters", stored), stored["neighbours"])
+
+
+def _dumped_mechanism(mechanism: Any) -> dict[str, Any]:
+    parameters = storable(mechanism.describe())
+    return {"parameters": parameters, "neighbours": mechanism.privacy.neighbours}
+
+
+def _remade(mechanism: Any) -> Any:
+    """Return what is written of a mechanism, or ``ABSENT`` if it cannot be made again from it."""
+    with suppress(DpcoreError, AttributeError):
+        stored = _dumped_mechanism(mechanism)
+        _mechanism("mechanism", {"mechanism": stored})
+        return stored
+    return ABSENT
+
+
+PRIVACY: Final = form(_dumped_privacy, _privacy)
+DESCRIPTION: Final = form(storable, _description)
+MECHANISM: Final = form(_dumped_mechanism, _mechanism)
+REMADE: Final = optional(form(_remade, _mechanism))  # absent if it cannot be made again

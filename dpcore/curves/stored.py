@@ -1,0 +1,350 @@
+"""Results that are equal by value, and are stored as JSON: their fields are declared once.
+
+A field says in its metadata how it is written (``forms.py``). ``_kind`` is the name of the format,
+by which ``load`` knows the class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+from collections.abc import Hashable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+import numpy as np
+
+from ..errors import DpcoreError, DtypeError, FormatError
+from ..records.sources import FileError
+from ..summaries.grid import Grid
+from ..summaries.table_grid import TableGrid
+from . import forms
+from .forms import ABSENT, PLAIN, Declared, Form, check_fields
+
+__all__ = ["Stored", "all_of", "dumped", "load", "made", "one_of", "read", "within"]
+
+_Class = TypeVar("_Class", bound="Stored")
+
+_VERSION: Final = 1
+_kinds: Final[dict[str, type[Stored]]] = {}
+# Where the classes of dpcore are defined, because a file may be read before they are imported.
+_HOMES: Final = {
+    "dpcore.advice": "trust.advice",
+    "dpcore.binormal-roc": "statistics.binormal",
+    "dpcore.bounds": "releases.bounds",
+    "dpcore.box-plot": "releases.box_plot",
+    "dpcore.cdf": "curves.cdf",
+    "dpcore.comparison": "planning.compare",
+    "dpcore.groups": "curves.groups",
+    "dpcore.hosmer-lemeshow": "statistics.hosmer_lemeshow",
+    "dpcore.plan": "planning.plan",
+    "dpcore.projection": "curves.projection",
+    "dpcore.quantiles": "releases.quantiles",
+    "dpcore.reliability": "statistics.calibration",
+    "dpcore.residual-plot": "curves.residual_plot",
+    "dpcore.roc": "statistics.roc",
+    "dpcore.scores": "curves.scores",
+    "dpcore.suggestion": "planning.suggest",
+    "dpcore.table": "curves.table",
+}
+
+
+class Stored:
+    """A base of dataclasses with ``eq=False``: equal are those of one class with equal fields.
+
+    Arrays are equal if all of their numbers are equal. 2 and 2.0 are, and NaN and NaN. Grids are
+    equal if their thresholds are equal and, here, their first cells begin at the same place, and
+    both or neither state that records are whole numbers. ``compare=False`` leaves a field out.
+    """
+
+    __slots__ = ()
+
+    _kind: ClassVar[str] = ""  # parts of results have none
+    _first: ClassVar[tuple[str, ...]] = ()  # the fields that texts begin with
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if kind := vars(cls).get("_kind"):
+            _kinds[kind] = cls
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or all(map(_are_equal, _values(self), _values(other)))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(_key, _values(self))))
+
+    def to_json(self) -> str:
+        """Return the object as JSON, in the format of docs/guides/format.md.
+
+        ``from_json`` of the class, and ``dpcore.load``, restore it exactly.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            It has no finite guarantee, or parts that JSON does not have.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0)
+        >>> curve.to_json()[:44]
+        '{"format": "dpcore.cdf", "version": 1, "grid'
+        """
+        return json.dumps(dumped(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read an object from JSON, as ``to_json`` returns it.
+
+        Raises
+        ------
+        DtypeError
+            ``text`` is not a text.
+        FormatError
+            The text is not such an object, or this version cannot read it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 4, 4)
+        >>> text = dp.cdf([2, 4] * 40, grid, epsilon=0.5, rng=rng).to_json()
+        >>> dp.CDF.from_json(text).counts
+        array([ 0., 35., 39., 80.])
+        """
+        return read(cls, text)
+
+    @classmethod
+    def _of_stored(cls, *args: Any, **values: Any) -> Self:
+        """Return an object from its stored fields."""
+        return cls(*args, **values)
+
+
+def read(cls: type[_Class], text: str) -> _Class:
+    """Return an object of a class from its JSON."""
+    return made(cls, _parsed("text", text))
+
+
+def load(path_or_text: str | bytes | os.PathLike[str]) -> Any:
+    """Read any stored release or result, from a file or from its JSON.
+
+    Parameters
+    ----------
+    path_or_text
+        The path of a file, or what ``to_json`` returned: a text that begins with a brace.
+
+    Returns
+    -------
+    CDF, GroupedCDF, ScoreCurves, Table, Projection, Quantiles or another result
+        An object of the class that the text names. Classes of your own must have been imported.
+
+    Raises
+    ------
+    DtypeError
+        The argument is neither a path nor a text.
+    FileError
+        The file cannot be read.
+    FormatError
+        It is not a stored result, it is damaged, or this version cannot read it. For a file, the
+        error names it.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> text = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0).to_json()
+    >>> dp.load(text).n
+    3
+    """
+    if isinstance(path_or_text, bytes) or (
+        isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{")
+    ):
+        return _of_any_kind(_parsed("path_or_text", path_or_text))
+    if not isinstance(path_or_text, str | os.PathLike):
+        given = type(path_or_text).__name__
+        raise DtypeError("path_or_text", given, "must be a path, or a text from to_json")
+    path = Path(path_or_text)
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(str(path), f"cannot be read: {reason}") from None
+    try:
+        return _of_any_kind(_parsed("path_or_text", content))
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def one_of(cls: type[Stored]) -> Declared:
+    """Return the form of a field that holds a stored object of a class."""
+    return forms.form(dumped, lambda name, data: made(cls, data[name]))
+
+
+def all_of(cls: type[Stored]) -> Declared:
+    """Return the form of a field that holds a tuple of stored objects of a class."""
+
+    def load(name: str, data: Mapping[str, Any]) -> tuple[Any, ...]:
+        if not isinstance(data[name], list):
+            raise ValueError(f"{name} must be a list")
+        return tuple(made(cls, item) for item in data[name])
+
+    return forms.form(lambda items: list(map(dumped, items)), load)
+
+
+def within(cls: type[Stored]) -> Declared:
+    """Return the form of a curve over numbered cells, whose other fields stand in its place."""
+
+    def load(name: str, data: Mapping[str, Any]) -> Any:
+        cells = len(data["counts"])  # a list, as the grid has found
+        return _of_fields(cls, {**data, "grid": {"kind": "integers", "first": 1, "last": cells}})
+
+    return forms.form(_content, load, within=cls)
+
+
+# --- writing
+
+
+@cache
+def _forms(cls: Any) -> dict[str, tuple[Form, Any]]:
+    """Return the form and the default of each stored field of a dataclass."""
+    declared = {field.name: field for field in fields(cls)}
+    own = {name: field.metadata.get("form", PLAIN["form"]) for name, field in declared.items()}
+    return {name: (form, declared[name].default) for name, form in own.items() if form is not None}
+
+
+def _content(stored: Stored) -> dict[str, Any]:
+    """Return what is written for each field; ``ABSENT`` if it is not."""
+    own: dict[str, Any] = {}
+    kind: Any = type(stored)
+    others: dict[str, Any] = {}
+    for name, (form, default) in _forms(kind).items():
+        value = getattr(stored, name)
+        if form.within is not None:
+            others = form.dump(value)
+        elif form.is_optional and default is not MISSING and _are_equal(value, default):
+            own[name] = ABSENT
+        else:
+            own[name] = form.dump(value)
+    return dict.fromkeys(stored._first) | others | own
+
+
+def _header(cls: type[Stored]) -> dict[str, Any]:
+    return {"format": cls._kind, "version": _VERSION} if cls._kind else {}
+
+
+def dumped(stored: Stored) -> dict[str, Any]:
+    """Return the JSON of an object, as Python's types."""
+    content = {name: value for name, value in _content(stored).items() if value is not ABSENT}
+    return {**_header(type(stored)), **content}
+
+
+# --- reading
+
+
+def _parsed(argument: str, text: str | bytes) -> Any:
+    if not isinstance(text, str | bytes | bytearray):
+        raise DtypeError(argument, type(text).__name__, "must be a string")
+    try:
+        return json.loads(
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_with_each_once
+        )
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not JSON: {error}") from None
+
+
+def _of_any_kind(data: Any) -> Any:
+    kind = str(data.get("format")) if isinstance(data, dict) else ""
+    if kind in _HOMES and kind not in _kinds:
+        importlib.import_module(f"dpcore.{_HOMES[kind]}")
+    if kind not in _kinds:
+        raise FormatError('not a release: the field "format" has to name a stored result')
+    return made(_kinds[kind], data)
+
+
+def made(cls: type[_Class], data: Any) -> _Class:
+    """Return an object of a class from its JSON, as Python's types."""
+    kind = cls._kind
+    if not isinstance(data, dict) or data.get("format", "") != kind:
+        raise FormatError(f'not a release: the field "format" has to be "{kind}"')
+    version = data.get("version", 0)
+    if kind and (type(version) is not int or version != _VERSION):
+        raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
+    try:
+        own = {name: value for name, value in data.items() if name not in _header(cls)}
+        result: _Class = _of_fields(cls, own)
+    except FormatError:
+        raise
+    except (DpcoreError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise FormatError(f"a release with a bad field: {error}") from None
+    return result
+
+
+def _of_fields(cls: Any, data: Mapping[str, Any]) -> Any:
+    known = _forms(cls)
+    needed = {name for name, (form, _) in known.items() if not form.is_optional}
+    inner = {name: form for name, (form, _) in known.items() if form.within is not None}
+    check_fields("a release", data, needed - set(inner), set(data) if inner else set(known))
+    values = {
+        name: form.load(name, data)
+        for name, (form, _) in known.items()
+        if name in data and name not in inner
+    }
+    rest = {name: value for name, value in data.items() if name not in known}
+    values |= {name: form.load(name, rest) for name, form in inner.items()}
+    return cls._of_stored(**values)
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.20} is beyond doubles")
+    return number
+
+
+def _with_each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a field occurs twice")
+    return data
+
+
+# --- equality
+
+
+def _values(stored: Any) -> list[Any]:
+    return [getattr(stored, field.name) for field in fields(stored) if field.compare]
+
+
+def _are_equal(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, np.ndarray) or isinstance(theirs, np.ndarray):
+        return ours is theirs or np.array_equal(ours, theirs, equal_nan=True)
+    if isinstance(ours, tuple) and isinstance(theirs, tuple):
+        return len(ours) == len(theirs) and all(map(_are_equal, ours, theirs))
+    return bool(ours == theirs) and _stated(ours) == _stated(theirs)
+
+
+def _stated(value: Any) -> list[tuple[float, bool]]:
+    """Return what readings of curves depend on, and equality of grids does not."""
+    grids = (value.x, value.y) if isinstance(value, TableGrid) else (value,)
+    return [(grid.start, grid.of_integers) for grid in grids if isinstance(grid, Grid)]
+
+
+def _key(value: Any) -> Hashable:
+    """Return a key that is equal for equal values."""
+    if isinstance(value, np.ndarray):
+        numbers = value if value.dtype.kind in "mM" else value.astype(np.float64) + 0.0
+        return numbers.tobytes()  # -0.0 became 0.0
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, Mapping):
+        return frozenset(value)  # names alone: the values may have no hash
+    return value  # type: ignore[no-any-return]

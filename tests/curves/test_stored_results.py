@@ -1,0 +1,228 @@
+"""Every result comes back from JSON, by its class or by its kind; files that are none are named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.curves import stored
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.records.files import FileError
+from tests.curves.test_stored_releases import ODD
+
+RNG = np.random.default_rng
+SCORES = RNG(3).normal(0.5, 0.2, 900).clip(0.01, 0.99)
+LABELS = RNG(4).random(900) < SCORES
+GRID = dp.Grid.uniform(0, 1, 16)
+YEAR = dp.Grid.uniform("2024-01-01", "2025-01-01", 24)
+DAYS = np.datetime64("2024-01-01") + RNG(5).integers(0, 366, 900).astype("m8[D]")
+HOURS = dp.Grid.uniform(np.timedelta64(0, "h"), np.timedelta64(5, "h"), 10)
+CURVE = dp.cdf(SCORES, GRID, epsilon=1.0, rng=RNG(1))
+OTHER = dp.cdf(SCORES**2, GRID, epsilon=1.0, rng=RNG(2))
+CURVES = dp.score_curves(LABELS, SCORES, epsilon=4.0, rng=RNG(1))
+CELLS = dp.TableGrid(GRID, GRID)
+SEEDED = {"epsilon": 1.0, "rng": RNG(1)}
+PLAIN_ROC = dp.statistics.ROC.from_curves(CURVES)
+RESULTS = {
+    "cdf": CURVE,
+    "cdf of times": dp.cdf(DAYS, YEAR, **SEEDED),
+    "groups": dp.cdf(SCORES, GRID, by=LABELS, groups=[False, True], **SEEDED),
+    "scores": CURVES,
+    "table": dp.table(SCORES, SCORES, CELLS, integers=(False, None), **SEEDED),
+    "projection": dp.project(SCORES, 0, 1, rho=0.5, rng=RNG(1)),
+    "quantiles": dp.quantiles(SCORES, [0.2, 0.5], GRID, **SEEDED),
+    "quantile": dp.quantiles(SCORES, 0.5, GRID, **SEEDED),
+    "quantiles of times": dp.quantiles(DAYS, [0.2, 0.5], YEAR, **SEEDED),
+    "quantile of durations": dp.quantiles(DAYS - DAYS[0], 0.5, HOURS, **SEEDED),
+    "bounds": dp.bounds(SCORES, **SEEDED),
+    "bounds of times": dp.bounds(DAYS, grid=YEAR, **SEEDED),
+    "box plot": dp.box_plot(SCORES, GRID, **SEEDED),
+    "box plot with outliers": replace(
+        dp.box_plot(SCORES, GRID, **SEEDED), outliers=np.array([0.1, -2.5])
+    ),
+    "roc": dp.roc_curve(LABELS, SCORES, **SEEDED),
+    "roc without its mechanism": PLAIN_ROC,
+    "binormal roc": dp.statistics.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "smooth-auc"}),
+    "hosmer-lemeshow": dp.hosmer_lemeshow(LABELS, SCORES, groups=4, epsilon=5.0, rng=RNG(1)),
+    "hosmer-lemeshow by groups": hosmer_lemeshow_by_groups(LABELS, SCORES, epsilon=9.0, rng=RNG(1)),
+    "reliability with empty bins": dp.statistics.reliability(CURVES, 60),
+    "comparison": dp.compare(CURVE, OTHER, simulations=19, rng=RNG(1)),
+    "comparison of times": dp.compare(
+        dp.cdf(DAYS, YEAR, **SEEDED),
+        dp.cdf(DAYS[:400], YEAR, **SEEDED),
+        probabilities=0.5,
+        simulations=19,
+        rng=RNG(1),
+    ),
+    "plan": dp.plan(64, rho=0.5, n=900),
+    "plan with infinite errors": dp.plan(64, epsilon=1.0, delta=1e-6, n=90),
+    "suggestion": dp.suggest(n=9000, epsilon=1.0, lower=0, upper=120, error=0.01),
+    "suggestion of times": dp.suggest(
+        n=9000, rho=0.1, lower="2024-01-01", upper="2025-01-01", integers=True
+    ),
+    "advice": dp.trust.advise(100_000, 1.0, "local"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_comes_back(name, tmp_path):
+    result = RESULTS[name]
+    text = result.to_json()
+    path = tmp_path / "result.json"
+    path.write_text(text + "\n")
+    for again in (
+        type(result).from_json(text),
+        dp.load(text),
+        dp.load(text.encode()),
+        dp.load(path),
+        dp.load(str(path)),
+    ):
+        assert type(again) is type(result)
+        assert again == result
+        assert hash(again) == hash(result)
+        assert repr(again) == repr(result)
+        assert again.to_json() == text
+
+
+def test_a_residual_plot_comes_back_with_new_points():
+    plot = dp.residual_plot(SCORES, SCORES - 0.5, cells=4, **SEEDED)
+    again = dp.load(plot.to_json())
+    assert (again.table, again.privacy) == (plot.table, plot.privacy)
+    assert again.points.shape == plot.points.shape
+
+
+def test_every_kind_is_known_where_it_is_at_home():
+    own = {kind: cls for kind, cls in stored._kinds.items() if cls.__module__.startswith("dpcore.")}
+    assert {kind: cls.__module__.removeprefix("dpcore.") for kind, cls in own.items()} == (
+        stored._HOMES
+    )
+    formats = {json.loads(result.to_json())["format"] for result in RESULTS.values()}
+    assert formats == set(own) - {"dpcore.residual-plot"}
+
+
+@pytest.mark.parametrize("epsilon", [4.0, Fraction(13, 3)])
+def test_intervals_and_p_values_are_those_of_before(epsilon):
+    roc = dp.roc_curve(LABELS, SCORES, grid=GRID, epsilon=epsilon, rng=RNG(1))
+    assert dp.load(roc.to_json()).auc_interval() == roc.auc_interval()
+    test = dp.hosmer_lemeshow(LABELS, SCORES, groups=4, epsilon=epsilon, grid=GRID, rng=RNG(1))
+    again = dp.load(test.to_json())
+    assert again.under_noise(19).pvalue == test.under_noise(19).pvalue
+
+
+def test_without_what_cannot_be_made_again():
+    local = dp.trust.Local(5.0, clients=900)
+    roc = dp.roc_curve(LABELS, SCORES, grid=GRID, mechanism=local, rng=RNG(1))
+    again = dp.load(roc.to_json())
+    assert again.curves == roc.curves
+    assert again.mechanism is None
+    test = dp.hosmer_lemeshow(LABELS, SCORES, groups=4, grid=GRID, mechanism=local, rng=RNG(1))
+    assert dp.load(test.to_json()).simulation is None
+
+
+def test_what_is_not_private_is_not_stored():
+    exact = dp.score_curves(LABELS, SCORES, mechanism=dp.mechanisms.NoNoise())
+    for result in (
+        dp.BoxPlot.from_sample([1, 2, 3]),
+        dp.statistics.ROC.from_curves(exact),
+        dp.statistics.HosmerLemeshow.from_curves(exact),
+        dp.statistics.reliability(exact, 4),
+    ):
+        with pytest.raises(dp.ParameterError, match="privacy must be finite"):
+            result.to_json()
+
+
+TEXT = CURVE.to_json()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "not JSON"),
+        (TEXT[:-9], "not JSON"),
+        ("\x00\xff", "not JSON"),
+        ("[1, 2]", "has to name a stored result"),
+        ('{"format": "dpcore.running-count"}', "has to name a stored result"),
+        ('{"format": ["dpcore.cdf"]}', "has to name a stored result"),
+        (TEXT.replace('"version": 1', '"version": 2'), "format version 2"),
+        (TEXT.replace('"n": 900', '"n": 901'), "counts must end with n"),
+    ],
+)
+def test_files_that_are_no_results_are_named(tmp_path, content, words):
+    path = tmp_path / "own.json"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(dp.FormatError, match=words) as refused:
+        dp.load(path)
+    assert str(path) in str(refused.value)
+
+
+def test_what_is_neither_a_file_nor_a_text(tmp_path):
+    with pytest.raises(FileError, match="cannot be read"):
+        dp.load(tmp_path / "none.json")
+    with pytest.raises(FileError, match="cannot be read"):
+        dp.load("a\x00b")
+    with pytest.raises(dp.DtypeError, match="path_or_text must be a path"):
+        dp.load(3)
+    with pytest.raises(dp.FormatError, match="not JSON"):
+        dp.load("{")
+
+
+def changed(text, changes):
+    """The text with some of its places changed."""
+    data = json.loads(text)
+    for number, value in changes:
+        places, todo = [], [data]
+        while todo:
+            at = todo.pop()
+            keys = list(at) if isinstance(at, dict) else range(len(at))
+            places += [(at, key) for key in keys]
+            todo += [at[key] for key in keys if isinstance(at[key], dict | list)]
+        at, key = places[number % len(places)]
+        at[key] = value
+    return json.dumps(data)
+
+
+SMALL = [name for name, result in RESULTS.items() if len(result.to_json()) < 6000]
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(SMALL), st.lists(st.tuples(st.integers(0, 400), ODD), max_size=2))
+def test_damaged_texts_are_refused_or_read_as_a_whole(name, changes):
+    text = changed(RESULTS[name].to_json(), changes)
+    try:
+        again = dp.load(text)
+    except dp.FormatError:
+        return
+    assert dp.load(again.to_json()) == again
+    assert repr(again)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "words"),
+    [
+        ("quantiles", "values", [0.5], "values must have the shape"),
+        ("quantiles", "values", {"unit": "years", "values": [1, 2]}, "unit"),
+        ("quantiles of times", "values", {"unit": "time", "values": [0.5, 1]}, "microseconds"),
+        ("quantiles", "n", 900.0, "n must be an integer"),
+        ("quantiles", "epsilon_each", True, "epsilon_each must be numbers"),
+        ("bounds", "lower", [0.5], "lower must be one value"),
+        ("box plot", "outliers", 1.0, "outliers must be a list"),
+        ("hosmer-lemeshow", "observed", [[1.0, 2.0]], "observed must have the shape"),
+        ("comparison", "population_interval", [1.0], "bad field"),
+        ("plan", "options", [{}], "without the field 'error'"),
+        ("plan", "options", 3, "options must be a list"),
+        ("suggestion", "mechanism", {"name": "dawa"}, "a mechanism without the field"),
+        ("advice", "heights", [3], "heights must be an object"),
+        ("roc", "mechanism", {"parameters": {}, "neighbours": "replace-one"}, "bad field"),
+    ],
+)
+def test_parts_of_another_form_are_refused(name, field, value, words):
+    data = json.loads(RESULTS[name].to_json())
+    with pytest.raises(dp.FormatError, match=words):
+        dp.load(json.dumps({**data, field: value}))
