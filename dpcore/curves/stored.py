@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 import numpy as np
 
 from ..errors import DpcoreError, DtypeError, FormatError
-from ..records.sources import FileError
+from ..records.atomic import failure
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
@@ -172,8 +172,7 @@ def load(path_or_text: str | bytes | os.PathLike[str]) -> Any:
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(str(path), f"cannot be read: {reason}") from None
+        raise failure(path, error, "read") from None
     try:
         return _of_any_kind(_parsed("path_or_text", content))
     except FormatError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import threading
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import DpcoreError, FormatError, ParameterError
+from ..records.atomic import beside, failure, hold
 from ..records.sources import FileError
 from . import ledger_tables
 from .composition import Sums
@@ -206,13 +206,13 @@ def _create(path: Path, cap: Privacy) -> None:
     if any(os.path.lexists(f"{final}{kind}") for kind in ("-journal", "-wal")):
         what = "cannot be made: a journal of an older file lies beside it, and may hold charges"
         raise FileError(str(path), what)
-    fresh = final.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
+    fresh = beside(final)
     try:
         with _in_our_words(path):
             with closing(_connection(fresh, "rwc")) as connection, _written(connection):
                 ledger_tables.begin(connection, cap)
             try:  # of several processes, one may put its file there
-                os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                hold(final)
             except FileExistsError:
                 return
             os.replace(fresh, final)
@@ -271,8 +271,7 @@ def _in_our_words(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise FormatError(f"{path} does not hold a budget: {error}") from None
     except OSError as error:
-        what = f"cannot be used as a budget: {error.strerror or error}"
-        raise FileError(str(path), what) from None
+        raise failure(path, error, "used as a budget") from None
 
 
 @contextmanager

@@ -1,17 +1,27 @@
-"""Write several files or none. Nobody sees a part of them, and a failure restores the old files."""
+"""Files that are written whole or not at all, and the lock of a file. One home for all rooms."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .files import FileError
+from .sources import FileError
 
-__all__ = ["check_writable", "write_together"]
+__all__ = [
+    "beside",
+    "check_writable",
+    "failure",
+    "hold",
+    "locked",
+    "sync_folder",
+    "write_new",
+    "write_together",
+]
 
 
 def check_writable(target: Path) -> None:
@@ -27,14 +37,14 @@ def check_writable(target: Path) -> None:
         if final.is_symlink():  # a circle of links; Python 3.12 and before raise an error for it
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not final.exists() or final.is_file():
-            probe = _beside(final, "dpcore")
+            probe = beside(final)
             try:
-                _write(probe, b"", like=final)
+                write_new(probe, b"", like=final)
             finally:
                 probe.unlink(missing_ok=True)
             return
     except (OSError, RuntimeError, ValueError) as error:
-        raise _failure(target, error) from None
+        raise failure(target, error) from None
     raise FileError(str(target), "cannot be written: not a regular file")
 
 
@@ -54,13 +64,13 @@ def write_together(contents: Mapping[Path, bytes], mark: str = "dpcore") -> None
         A file could not be written. None has changed.
     """
     finals = {target: target.resolve() for target in contents}
-    fresh = {target: _beside(final, mark) for target, final in finals.items()}
+    fresh = {target: beside(final, mark) for target, final in finals.items()}
     before: dict[Path, Path | None] = {}
     spare: list[Path] = list(fresh.values())
     target = Path()
     try:
         for target, content in contents.items():
-            _write(fresh[target], content, like=finals[target])
+            write_new(fresh[target], content, like=finals[target])
         for target, final in finals.items():
             # The last one needs no copy: it fails, or the work is done.
             if len(before) < len(finals) - 1:
@@ -73,36 +83,92 @@ def write_together(contents: Mapping[Path, bytes], mark: str = "dpcore") -> None
             else:
                 os.replace(copy, final)
         if isinstance(error, OSError):
-            raise _failure(target, error) from None
+            raise failure(target, error) from None
         raise
     finally:
         for path in spare:
             path.unlink(missing_ok=True)
 
 
-def _beside(final: Path, mark: str) -> Path:
+def beside(final: Path, mark: str = "dpcore") -> Path:
     """Return an unused name in the same folder, so that renaming does not move data."""
     return final.with_name(f".{mark}-{secrets.token_hex(8)}.tmp")
 
 
-def _write(path: Path, content: bytes, *, like: Path) -> None:
+def write_new(path: Path, content: bytes, *, mode: int = 0o666, like: Path | None = None) -> None:
     """Write a new file and flush it to disk, with the permissions of ``like`` if that exists."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-        if like.exists():
+    with open(_created(path, mode), "wb") as file:
+        if like is not None and like.exists():
             os.chmod(path, stat.S_IMODE(like.stat().st_mode))
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
+def hold(path: Path, mode: int = 0o666) -> None:
+    """Make an empty file that holds a name, for a file that takes its place.
+
+    Raises
+    ------
+    FileExistsError
+        There is one. Of several processes, one makes it.
+    """
+    os.close(_created(path, mode))
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk, if the system can do so."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait for the lock of a file, which is made if there is none. The lock ends with the process.
+
+    On a file system without locks, processes must not share the file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    """
+    with open(path, "ab") as file:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            import msvcrt
+
+            while True:
+                try:
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+                    break
+                except OSError:  # after ten seconds
+                    continue
+        else:
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def failure(path: Path, error: Exception, done: str = "written") -> FileError:
+    """Return the error that says what cannot be done with a file, and why."""
+    return FileError(str(path), f"cannot be {done}: {getattr(error, 'strerror', '') or error}")
+
+
+def _created(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+
+
 def _copy(final: Path, mark: str, spare: list[Path]) -> Path | None:
     """Copy an existing target to a new file, which is added to ``spare``."""
     if not final.exists():
         return None
-    spare.append(_beside(final, mark))
-    _write(spare[-1], final.read_bytes(), like=final)
+    spare.append(beside(final, mark))
+    write_new(spare[-1], final.read_bytes(), like=final)
     return spare[-1]
-
-
-def _failure(target: Path, error: Exception) -> FileError:
-    return FileError(str(target), f"cannot be written: {getattr(error, 'strerror', '') or error}")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any, Final
 
 from ..errors import FormatError
-from ..records.files import FileError
+from ..records.atomic import beside, failure, hold, sync_folder, write_new
+from ..records.sources import FileError
 
 __all__ = ["Attempt", "claim", "dump", "load", "put", "read"]
 
 _FORMAT: Final = "dpcore.running-count"
 _VERSION: Final = 1
+_SECRET: Final = 0o600  # the permissions of a file for its owner alone
 _FIELDS: Final = {"format", "version", "digest", "state"}
 
 
@@ -61,7 +62,7 @@ def read(path: Path) -> bytes:
     except FileNotFoundError:
         raise _used(path) from None
     except OSError as error:
-        raise _failure(path, "read", error) from None
+        raise failure(path, error, "read") from None
 
 
 class Attempt:
@@ -83,16 +84,13 @@ def put(path: Path, content: bytes, attempt: Attempt) -> None:
         The file exists already, or cannot be written, and nothing has changed. Or, if
         ``attempt.published``, the file is written but might be lost in a power failure.
     """
-    fresh = _beside(path)
+    fresh = beside(path)
     try:
-        os.close(_created(path))
+        hold(path, _SECRET)
     except OSError as error:
-        raise _failure(path, "written", error) from None
+        raise failure(path, error) from None
     try:
-        with open(_created(fresh), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_new(fresh, content, mode=_SECRET)
         # Set early, because an interrupt may follow the renaming immediately.
         attempt.published = True
         os.replace(fresh, path)
@@ -102,12 +100,13 @@ def put(path: Path, content: bytes, attempt: Attempt) -> None:
             fresh.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _failure(path, "written", error) from None
+            raise failure(path, error) from None
         raise
     try:
-        _sync(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
-        raise _failure(path, "written to the disk for certain (but it exists)", error) from None
+        what = "written to the disk for certain (but it exists)"
+        raise failure(path, error, what) from None
 
 
 def claim(path: Path, content: bytes) -> None:
@@ -121,24 +120,24 @@ def claim(path: Path, content: bytes) -> None:
         The file is gone, cannot be removed, or does not hold ``content`` any more. In the last two
         cases it is where it was.
     """
-    claimed = _beside(path)
+    claimed = beside(path)
     try:
         os.rename(path, claimed)
     except FileNotFoundError:
         raise _used(path) from None
     except OSError as error:
-        raise _failure(path, "claimed", error) from None
+        raise failure(path, error, "claimed") from None
     try:
         if claimed.read_bytes() != content:
             raise FileError(str(path), "changed while it was read")
         # Otherwise a power failure could bring the file back, and it could be used again.
-        _sync(path.parent)
+        sync_folder(path.parent)
         claimed.unlink()
     except BaseException as error:
         if claimed.exists() and not path.exists():
             os.rename(claimed, path)
         if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise _failure(path, "claimed", error) from None
+            raise failure(path, error, "claimed") from None
         raise
 
 
@@ -154,31 +153,7 @@ def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _created(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
-def _beside(path: Path) -> Path:
-    """Return an unused name in the same folder, so that renaming does not move data."""
-    return path.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
-
-
-def _sync(folder: Path) -> None:
-    """Write the names in a folder to the disk, if the system can do so."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _used(path: Path) -> FileError:
     return FileError(
         str(path), "cannot be resumed: the file does not exist (a saved count is resumed only once)"
     )
-
-
-def _failure(path: Path, done: str, error: OSError) -> FileError:
-    return FileError(str(path), f"cannot be {done}: {error.strerror or error}")

@@ -12,9 +12,9 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
-from ..records.atomic import write_together
+from ..records.atomic import failure, locked, write_together
 from ..records.files import FileError
 from .sealed import opened, sealed
 from .tables import are_rows
@@ -105,13 +105,12 @@ class Folder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Make other runs wait before they write to the folder. The lock ends with the process."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = open(self.path / ".lock", "ab")  # noqa: SIM115
-        except OSError as error:
-            raise FileError(str(self.path), f"cannot be written to: {error.strerror}") from None
-        with file:
-            _lock(file)
+        with contextlib.ExitStack() as lock:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                lock.enter_context(locked(self.path / ".lock"))
+            except OSError as error:
+                raise failure(self.path, error, "written to") from None
             yield
 
     def _left(self) -> list[Path]:
@@ -134,7 +133,7 @@ class Folder:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(str(self._folder), f"cannot be made: {error.strerror}") from None
+            raise failure(self._folder, error, "made") from None
 
 
 def _remove(paths: Iterable[Path]) -> None:
@@ -144,23 +143,6 @@ def _remove(paths: Iterable[Path]) -> None:
             path.unlink()
 
 
-def _lock(file: IO[bytes]) -> None:
-    """Wait for a lock. On a file system without locks, runs must not share a folder."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        while True:
-            try:
-                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-                return
-            except OSError:  # after ten seconds
-                continue
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-
 def _read(path: Path) -> pyarrow.Table | None:
     """Return the table of a file, or None if the file does not exist."""
     try:
@@ -168,7 +150,7 @@ def _read(path: Path) -> pyarrow.Table | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror or error}") from None
+        raise failure(path, error, "read") from None
     return opened(str(path), content)
 
 

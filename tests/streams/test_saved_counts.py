@@ -260,7 +260,7 @@ def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypat
         raise OSError(errno.EIO, "no")
 
     resumed: list[RunningCount] = []
-    monkeypatch.setattr("dpcore.streams.saved_count._sync", resume_and_fail)
+    monkeypatch.setattr("dpcore.streams.saved_count.sync_folder", resume_and_fail)
     with pytest.raises(FileError, match="exists"):
         counter.save(path)
     assert resumed[0].add(1) == seeded().add(1)
