@@ -94,7 +94,7 @@ class CDF(Moments, Stored):
     privacy: Privacy = field(metadata=forms.PRIVACY)
     mechanism: Mapping[str, str | int | float] = field(metadata=forms.DESCRIPTION)
     noise_deviation: NDArray[np.float64] = field(metadata=forms.DEVIATIONS)
-    processing: tuple[str, ...] = field(default=(), metadata=forms.TEXTS)
+    processing: tuple[str, ...] = field(default=(), metadata=forms.tuple_of(forms.TEXT))
     integers: bool | None = field(default=None, metadata=forms.optional(forms.FLAG))
     raw: NDArray[np.int64] | NDArray[np.float64] | None = field(
         default=None, metadata=forms.optional(forms.COUNTS)

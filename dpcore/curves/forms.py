@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,6 @@ __all__ = [
     "FLAG",
     "GRID",
     "INTERVAL",
-    "LABELS",
-    "LIST",
     "MECHANISM",
     "NOT_STORED",
     "NUMBER",
@@ -42,33 +40,37 @@ __all__ = [
     "SCORE_CELLS",
     "TABLE_CELLS",
     "TEXT",
-    "TEXTS",
     "VALUE",
     "WHOLE",
-    "WHOLES",
     "Form",
     "by_name",
     "check_fields",
+    "counted",
     "form",
     "like",
     "optional",
     "or_null",
+    "tuple_of",
 ]
 
 ABSENT: Final = object()  # stands for what is not written
 
-Declared = Mapping[str, "Form | None"]  # the metadata of a field
 _Fields = Mapping[str, Any]  # what a file has for the fields of a result
 
 _MOST: Final = 1e140  # far above any count and any noise; their squares and sums are doubles
 _BEYOND: Final = {repr(number): number for number in (math.inf, -math.inf, math.nan)}
 _TIMES: Final = {"time": "M8[us]", "duration": "m8[us]"}
+_GRIDS: Final = {  # the fields that a grid of each kind has, and may have
+    "integers": ({"kind", "first", "last"}, {"unit"}),
+    "uniform": ({"kind", "lower", "upper", "size"}, {"unit"}),
+    "thresholds": ({"kind", "thresholds"}, {"lower", "unit"}),
+}
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
 
 
-class Form(NamedTuple):
-    """How one field is written and read.
+class Form(TypedDict):
+    """How one field is written and read: its metadata.
 
     ``dump`` takes the value. ``load`` takes the name of the field and all fields of the file, and
     raises a ``DpcoreError``, ``TypeError``, ``ValueError`` or ``OverflowError``. ``within`` is the
@@ -77,22 +79,51 @@ class Form(NamedTuple):
 
     dump: Callable[[Any], Any]
     load: Callable[[str, _Fields], Any]
-    is_optional: bool = False
-    within: type[Any] | None = None
+    is_optional: bool
+    within: type[Any] | None
 
 
 def form(
     dump: Callable[[Any], Any], load: Callable[[str, _Fields], Any], within: type[Any] | None = None
-) -> Declared:
+) -> Form:
     """Return the metadata of a field with this form."""
-    return {"form": Form(dump, load, within=within)}
+    return {"dump": dump, "load": load, "is_optional": False, "within": within}
 
 
-def optional(declared: Declared) -> Declared:
+def optional(own: Form) -> Form:
     """Return the same form for a field that is not written if it has its default."""
-    own = declared["form"]
-    assert own is not None
-    return {"form": own._replace(is_optional=True)}
+    return {**own, "is_optional": True}
+
+
+def or_null(own: Form) -> Form:
+    """Return the form of a value that may be None."""
+
+    def load(name: str, data: _Fields) -> Any:
+        return None if data[name] is None else own["load"](name, data)
+
+    return form(lambda value: None if value is None else own["dump"](value), load)
+
+
+def tuple_of(own: Form) -> Form:
+    """Return the form of a tuple of values of a form."""
+
+    def load(name: str, data: _Fields) -> tuple[Any, ...]:
+        if not isinstance(data[name], list):
+            raise ValueError(f"{name} must be a list")
+        return tuple(own["load"](name, {name: value}) for value in data[name])
+
+    return form(lambda values: list(map(own["dump"], values)), load)
+
+
+def by_name(own: Form) -> Form:
+    """Return the form of a mapping from strings to values of a form."""
+
+    def load(name: str, data: _Fields) -> dict[str, Any]:
+        if not isinstance(data[name], dict):
+            raise ValueError(f"{name} must be an object")
+        return {key: own["load"](key, data[name]) for key in data[name]}
+
+    return form(lambda values: {key: own["dump"](value) for key, value in values.items()}, load)
 
 
 def check_fields(
@@ -122,40 +153,13 @@ def _given(name: str, data: _Fields) -> Any:
     return data[name]
 
 
-def _of_type(kind: type, what: str) -> Declared:
+def _of_type(kind: type, what: str) -> Form:
     def load(name: str, data: _Fields) -> Any:
         if type(data[name]) is not kind:
             raise ValueError(f"{name} must be {what}")
         return data[name]
 
     return form(_same, load)
-
-
-def _listed(name: str, data: _Fields) -> tuple[Any, ...]:
-    if not isinstance(data[name], list):
-        raise ValueError(f"{name} must be a list")
-    return tuple(data[name])
-
-
-def _texts(name: str, data: _Fields) -> tuple[str, ...]:
-    texts = _listed(name, data)
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{name} must be a list of strings")
-    return texts
-
-
-def _wholes(name: str, data: _Fields) -> tuple[int, ...]:
-    numbers = _listed(name, data)
-    if not all(type(number) is int for number in numbers):
-        raise ValueError(f"{name} must be a list of integers")
-    return numbers
-
-
-def _dumped_labels(labels: tuple[Any, ...]) -> list[Any]:
-    for label in labels:
-        if isinstance(label, bytes) or (isinstance(label, float) and math.isinf(label)):
-            raise ParameterError("groups", label, "must be strings or finite numbers in JSON")
-    return list(labels)
 
 
 def _dumped_numbers(value: Any) -> Any:
@@ -200,28 +204,21 @@ def _each(change: Callable[[Any], Any], values: Any) -> Any:
     )
 
 
+def _shaped(dimensions: int, what: str) -> Form:
+    def load(name: str, data: _Fields) -> Any:
+        values = _numbers(name, data)
+        if np.ndim(values) != dimensions:
+            raise ValueError(f"{name} must be {what}")
+        return values
+
+    return form(_dumped_numbers, load)
+
+
 def _number(name: str, data: _Fields) -> float:
-    value = _numbers(name, data)
-    if type(value) not in (int, float):
-        raise ValueError(f"{name} must be a number")
-    return float(value)
+    return _check.finite(name, data[name]) if data[name] not in _BEYOND else _BEYOND[data[name]]
 
 
-def _value(name: str, data: _Fields) -> Any:
-    value = _numbers(name, data)
-    if np.shape(value):
-        raise ValueError(f"{name} must be one value")
-    return value
-
-
-def _row(name: str, data: _Fields) -> NDArray[Any]:
-    values = _numbers(name, data)
-    if np.ndim(values) != 1:
-        raise ValueError(f"{name} must be a list of numbers")
-    return np.asarray(values)
-
-
-def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Declared:
+def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Form:
     """Return the form of numbers, as many as those of another field, or some more."""
 
     def load(name: str, data: _Fields) -> Any:
@@ -235,49 +232,31 @@ def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Declared:
     return form(_dumped_numbers, load)
 
 
-def or_null(declared: Declared) -> Declared:
-    """Return the form of a value that may be None."""
-    own = declared["form"]
-    assert own is not None
-
-    def load(name: str, data: _Fields) -> Any:
-        return None if data[name] is None else own.load(name, data)
-
-    return form(lambda value: None if value is None else own.dump(value), load)
+def counted(own: Form) -> Form:
+    """Return the same form for numbers of records, whose sums and squares must be doubles."""
+    return {**own, "load": lambda name, data: _not_large(name, own["load"](name, data))}
 
 
-def by_name(declared: Declared) -> Declared:
-    """Return the form of a mapping from strings to values of a form."""
-    own = declared["form"]
-    assert own is not None
-
-    def load(name: str, data: _Fields) -> dict[str, Any]:
-        if not isinstance(data[name], dict):
-            raise ValueError(f"{name} must be an object")
-        return {key: own.load(key, data[name]) for key in data[name]}
-
-    return form(lambda values: {key: own.dump(value) for key, value in values.items()}, load)
+def _not_large(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if np.any(np.abs(values[np.isfinite(values)]) > _MOST):
+        raise ValueError(f"{name} must be within +-{_MOST:g}")
+    return values
 
 
 def _interval(name: str, data: _Fields) -> Interval[Any]:
-    low, high = _listed(name, data)
-    return Interval(_numbers(name, {name: low}), _numbers(name, {name: high}))
+    return Interval(*tuple_of(NUMBERS)["load"](name, data))
 
 
 PLAIN: Final = form(_same, _given)  # JSON has this type, and the class checks the value
 FLAG: Final = _of_type(bool, "true or false")
 WHOLE: Final = _of_type(int, "an integer")
 TEXT: Final = _of_type(str, "a string")
-LIST: Final = form(list, _listed)
-TEXTS: Final = form(list, _texts)
-WHOLES: Final = form(list, _wholes)
-LABELS: Final = form(_dumped_labels, _listed)
 NUMBER: Final = form(_dumped_numbers, _number)
 NUMBERS: Final = form(_dumped_numbers, _numbers)  # or a number; both may be times or durations
-VALUE: Final = form(_dumped_numbers, _value)
-ROW: Final = form(_dumped_numbers, _row)
+VALUE: Final = _shaped(0, "one value")
+ROW: Final = _shaped(1, "a list of numbers")
 INTERVAL: Final = form(lambda ends: list(map(_dumped_numbers, ends)), _interval)
-NOT_STORED: Final[Declared] = {"form": None}
+NOT_STORED: Final = {"form": None}
 
 
 # --- grids and counts
@@ -285,22 +264,15 @@ NOT_STORED: Final[Declared] = {"form": None}
 
 def _grid_of(description: Any) -> Grid:
     kind = description.get("kind") if isinstance(description, dict) else None
-    if kind == "uniform":
-        check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
-        for name in ("lower", "upper"):  # times are stored as microseconds, not as ISO strings
-            _check.finite(name, description[name])
-        _check.integer("size", description["size"], 1, MOST_CELLS)
-    elif kind == "integers":
-        check_fields("a grid", description, {"kind", "first", "last"}, {"unit"})
-        for name in ("first", "last"):
-            _check.integer(name, description[name], -(2**53), 2**53)
-    elif kind == "thresholds":
-        check_fields("a grid", description, {"kind", "thresholds"}, {"lower", "unit"})
-        if "lower" in description:
-            _check.finite("lower", description["lower"])
-        _counts("thresholds", description)
-    else:
+    if kind not in _GRIDS:
         raise ValueError('grid must be an object of kind "integers", "uniform" or "thresholds"')
+    check_fields("a grid", description, *_GRIDS[kind])
+    for name in {"lower", "upper"} & set(description):  # times are microseconds, not ISO strings
+        _check.finite(name, description[name])
+    for name in {"first", "last", "size"} & set(description):
+        _check.integer(name, description[name], -(2**53), 2**53)
+    if kind == "thresholds":
+        _counts("thresholds", description)
     return Grid.from_description(description)
 
 
@@ -313,11 +285,7 @@ def _table_grid_of(description: Any) -> TableGrid:
     return TableGrid(x, y)
 
 
-def _grid(name: str, data: _Fields) -> Grid:
-    return _grid_of(data[name])
-
-
-def _cells(of: Callable[[Any], Any], cells: int, more: tuple[int, ...]) -> Declared:
+def _cells(of: Callable[[Any], Any], cells: int, more: tuple[int, ...]) -> Form:
     """Return the form of a grid, for each of whose cells there are so many counts, or some more."""
 
     def load(name: str, data: _Fields) -> Any:
@@ -339,10 +307,7 @@ def _counts(name: str, data: _Fields) -> NDArray[np.int64] | NDArray[np.float64]
         raise ValueError(f"{name} must be a list of numbers")
     if kinds == {int}:
         return np.array(values, np.int64)
-    array = np.array(values, np.float64)
-    if np.isfinite(array).all() and np.abs(array).max() > _MOST:
-        raise ValueError(f"{name} must be within +-{_MOST:g}")
-    return array
+    return _not_large(name, np.array(values, np.float64))
 
 
 def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:
@@ -372,7 +337,7 @@ def _described(grid: Grid | TableGrid) -> dict[str, Any]:
     return grid.describe()
 
 
-GRID: Final = form(_described, _grid)
+GRID: Final = form(_described, lambda name, data: _grid_of(data[name]))
 CELLS: Final = _cells(_grid_of, 1, (0,))
 SCORE_CELLS: Final = _cells(_grid_of, 2, (0, 1))
 TABLE_CELLS: Final = _cells(_table_grid_of, 1, (0, 1))

@@ -17,12 +17,21 @@ from ..privacy.guarantees import Privacy, within_group
 from . import colours, forms
 from .cdf import CDF
 from .plots import shortly
-from .stored import Stored, all_of
+from .stored import Stored, one_of
 
 __all__ = ["GroupedCDF"]
 
 _ACROSS = 3  # pictures in a row
 _MOST_REPR = 88
+
+
+def _dumped(label: Any) -> Any:
+    if isinstance(label, bytes) or (isinstance(label, float) and math.isinf(label)):
+        raise ParameterError("groups", label, "must be strings or finite numbers in JSON")
+    return label
+
+
+_LABEL = forms.form(_dumped, forms.PLAIN["load"])
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -59,8 +68,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
 
     _kind = "dpcore.groups"
 
-    groups: tuple[Any, ...] = field(metadata=forms.LABELS)
-    curves: tuple[CDF, ...] = field(metadata=all_of(CDF))
+    groups: tuple[Any, ...] = field(metadata=forms.tuple_of(_LABEL))
+    curves: tuple[CDF, ...] = field(metadata=forms.tuple_of(one_of(CDF)))
 
     def __post_init__(self) -> None:
         for name, values in (("groups", self.groups), ("curves", self.curves)):

@@ -76,7 +76,7 @@ class Projection(Stored):
     lower: float
     upper: float
     n: int
-    totals: tuple[int, ...] = field(metadata=forms.LIST)
+    totals: tuple[int, ...] = field(metadata=forms.tuple_of(forms.WHOLE))
     bits: int
     variance: float
     basis: Basis

@@ -23,9 +23,9 @@ from ..records.atomic import failure
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
-from .forms import ABSENT, PLAIN, Declared, Form, check_fields
+from .forms import ABSENT, PLAIN, Form, check_fields
 
-__all__ = ["Stored", "all_of", "dumped", "load", "made", "one_of", "read", "within"]
+__all__ = ["Stored", "dumped", "load", "made", "one_of", "read", "within"]
 
 _Class = TypeVar("_Class", bound="Stored")
 
@@ -179,23 +179,12 @@ def load(path_or_text: str | bytes | os.PathLike[str]) -> Any:
         raise FormatError(f"{path}: {error}") from None
 
 
-def one_of(cls: type[Stored]) -> Declared:
+def one_of(cls: type[Stored]) -> Form:
     """Return the form of a field that holds a stored object of a class."""
     return forms.form(dumped, lambda name, data: made(cls, data[name]))
 
 
-def all_of(cls: type[Stored]) -> Declared:
-    """Return the form of a field that holds a tuple of stored objects of a class."""
-
-    def load(name: str, data: Mapping[str, Any]) -> tuple[Any, ...]:
-        if not isinstance(data[name], list):
-            raise ValueError(f"{name} must be a list")
-        return tuple(made(cls, item) for item in data[name])
-
-    return forms.form(lambda items: list(map(dumped, items)), load)
-
-
-def within(cls: type[Stored]) -> Declared:
+def within(cls: type[Stored]) -> Form:
     """Return the form of a curve over numbered cells, whose other fields stand in its place."""
 
     def load(name: str, data: Mapping[str, Any]) -> Any:
@@ -211,9 +200,8 @@ def within(cls: type[Stored]) -> Declared:
 @cache
 def _forms(cls: Any) -> dict[str, tuple[Form, Any]]:
     """Return the form and the default of each stored field of a dataclass."""
-    declared = {field.name: field for field in fields(cls)}
-    own = {name: field.metadata.get("form", PLAIN["form"]) for name, field in declared.items()}
-    return {name: (form, declared[name].default) for name, form in own.items() if form is not None}
+    declared: Any = [(one.name, one.metadata or PLAIN, one.default) for one in fields(cls)]
+    return {name: (form, default) for name, form, default in declared if "dump" in form}
 
 
 def _content(stored: Stored) -> dict[str, Any]:
@@ -223,12 +211,12 @@ def _content(stored: Stored) -> dict[str, Any]:
     others: dict[str, Any] = {}
     for name, (form, default) in _forms(kind).items():
         value = getattr(stored, name)
-        if form.within is not None:
-            others = form.dump(value)
-        elif form.is_optional and default is not MISSING and _are_equal(value, default):
+        if form["within"] is not None:
+            others = form["dump"](value)
+        elif form["is_optional"] and default is not MISSING and _are_equal(value, default):
             own[name] = ABSENT
         else:
-            own[name] = form.dump(value)
+            own[name] = form["dump"](value)
     return dict.fromkeys(stored._first) | others | own
 
 
@@ -285,16 +273,16 @@ def made(cls: type[_Class], data: Any) -> _Class:
 
 def _of_fields(cls: Any, data: Mapping[str, Any]) -> Any:
     known = _forms(cls)
-    needed = {name for name, (form, _) in known.items() if not form.is_optional}
-    inner = {name: form for name, (form, _) in known.items() if form.within is not None}
+    needed = {name for name, (form, _) in known.items() if not form["is_optional"]}
+    inner = {name: form for name, (form, _) in known.items() if form["within"] is not None}
     check_fields("a release", data, needed - set(inner), set(data) if inner else set(known))
     values = {
-        name: form.load(name, data)
+        name: form["load"](name, data)
         for name, (form, _) in known.items()
         if name in data and name not in inner
     }
     rest = {name: value for name, value in data.items() if name not in known}
-    values |= {name: form.load(name, rest) for name, form in inner.items()}
+    values |= {name: form["load"](name, rest) for name, form in inner.items()}
     return cls._of_stored(**values)
 
 

@@ -31,6 +31,7 @@ Integers = tuple[bool | None, bool | None]
 Names = tuple[str | None, str | None]
 
 _INDEPENDENT: Final = "histogram"  # the mechanism that has the same noise in every cell
+_BOTH: Final = forms.optional(forms.tuple_of(forms.PLAIN))  # of x and of y
 _LEAST: Final = 0.5  # records; with fewer, quantiles do not exist
 
 
@@ -76,8 +77,8 @@ class Table(Stored):
 
     grid: TableGrid = field(metadata=forms.TABLE_CELLS)
     row: CDF = field(metadata=within(CDF))
-    integers: Integers = field(default=(None, None), metadata=forms.optional(forms.LIST))
-    names: Names = field(default=(None, None), metadata=forms.optional(forms.LIST))
+    integers: Integers = field(default=(None, None), metadata=_BOTH)
+    names: Names = field(default=(None, None), metadata=_BOTH)
 
     def __post_init__(self) -> None:
         check_table_grid(self.grid)

@@ -77,7 +77,7 @@ class Comparison(Stored):
 
     _kind = "dpcore.comparison"
 
-    n: tuple[int, int] = field(metadata=forms.WHOLES)
+    n: tuple[int, int] = field(metadata=forms.tuple_of(forms.WHOLE))
     statistic: float = field(metadata=forms.NUMBER)
     p_value: float = field(metadata=forms.NUMBER)
     probabilities: Numbers = field(metadata=forms.NUMBERS)

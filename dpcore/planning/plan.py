@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _check
 from ..curves import forms
-from ..curves.stored import Stored, all_of
+from ..curves.stored import Stored, one_of
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
 from ..mechanisms.base import MOST_RECORDS, check_mechanism
@@ -77,7 +77,7 @@ class Plan(Stored):
     _kind = "dpcore.plan"
 
     size: int = field(metadata=forms.WHOLE)
-    options: tuple[Option, ...] = field(metadata=all_of(Option))
+    options: tuple[Option, ...] = field(metadata=forms.tuple_of(one_of(Option)))
     why: str = field(default="the least error", metadata=forms.TEXT)
 
     @property

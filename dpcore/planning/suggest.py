@@ -86,7 +86,7 @@ class Suggestion(Stored):
     value_error: Any = field(metadata=forms.VALUE)
     few_quantiles: int = field(metadata=forms.WHOLE)
     enough: float | None = field(metadata=forms.or_null(forms.NUMBER))
-    reasons: tuple[str, ...] = field(metadata=forms.TEXTS)
+    reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
 
     def __repr__(self) -> str:
         return (

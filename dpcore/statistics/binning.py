@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from ..errors import DtypeError, ParameterError
 from ..summaries.grid import MOST_CELLS
 
 __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
+
+_LIKE: Final = forms.counted(forms.like("negatives"))
 
 
 @sealed
@@ -53,11 +56,11 @@ class Bins(Stored):
     """
 
     edges: NDArray[np.float64] = field(metadata=forms.like("negatives", 1))
-    negatives: NDArray[np.float64] = field(metadata=forms.ROW)
-    positives: NDArray[np.float64] = field(metadata=forms.like("negatives"))
-    mean_score: NDArray[np.float64] = field(metadata=forms.like("negatives"))
-    negatives_deviation: NDArray[np.float64] = field(metadata=forms.like("negatives"))
-    positives_deviation: NDArray[np.float64] = field(metadata=forms.like("negatives"))
+    negatives: NDArray[np.float64] = field(metadata=forms.counted(forms.ROW))
+    positives: NDArray[np.float64] = field(metadata=_LIKE)
+    mean_score: NDArray[np.float64] = field(metadata=_LIKE)
+    negatives_deviation: NDArray[np.float64] = field(metadata=_LIKE)
+    positives_deviation: NDArray[np.float64] = field(metadata=_LIKE)
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))

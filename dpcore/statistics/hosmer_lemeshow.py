@@ -101,7 +101,7 @@ def _simulation(name: str, data: Mapping[str, Any]) -> _Simulation:
     return simulation
 
 
-_BY_CLASS: Final = forms.like("merged", columns=(2,))
+_BY_CLASS: Final = forms.counted(forms.like("merged", columns=(2,)))
 _SIMULATION: Final = forms.optional(forms.form(_dumped_simulation, _simulation))
 
 
@@ -162,7 +162,7 @@ class HosmerLemeshow(Stored):
     expected: NDArray[np.float64] = field(metadata=_BY_CLASS)
     deviations: NDArray[np.float64] = field(metadata=_BY_CLASS)
     merged: NDArray[np.int64] = field(metadata=forms.ROW)
-    cell_errors: NDArray[np.float64] = field(metadata=forms.like("merged"))
+    cell_errors: NDArray[np.float64] = field(metadata=forms.counted(forms.like("merged")))
     n: int = field(metadata=forms.WHOLE)
     privacy: Privacy = field(metadata=forms.PRIVACY)
     fitted: bool = field(default=True, metadata=forms.FLAG)

@@ -65,7 +65,7 @@ class Advice(Stored):
     buckets: Mapping[Purpose, int] = field(metadata=forms.by_name(forms.WHOLE))
     expected_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     theorem_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
-    reasons: tuple[str, ...] = field(metadata=forms.TEXTS)
+    reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
 
 
 class Enough(NamedTuple):

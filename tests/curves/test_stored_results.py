@@ -210,7 +210,7 @@ def test_damaged_texts_are_refused_or_read_as_a_whole(name, changes):
         ("quantiles", "values", {"unit": "years", "values": [1, 2]}, "unit"),
         ("quantiles of times", "values", {"unit": "time", "values": [0.5, 1]}, "microseconds"),
         ("quantiles", "n", 900.0, "n must be an integer"),
-        ("quantiles", "epsilon_each", True, "epsilon_each must be numbers"),
+        ("quantiles", "epsilon_each", True, "epsilon_each must be a real number"),
         ("bounds", "lower", [0.5], "lower must be one value"),
         ("box plot", "outliers", 1.0, "outliers must be a list"),
         ("hosmer-lemeshow", "observed", [[1.0, 2.0]], "observed must have the shape"),
