@@ -153,6 +153,12 @@ def _given(name: str, data: _Fields) -> Any:
     return data[name]
 
 
+def _whole(name: str, data: _Fields) -> int:
+    if type(data[name]) is not int or data[name] < 0:
+        raise ValueError(f"{name} must be an integer, 0 or more")
+    return int(data[name])
+
+
 def _of_type(kind: type, what: str) -> Form:
     def load(name: str, data: _Fields) -> Any:
         if type(data[name]) is not kind:
@@ -249,7 +255,7 @@ def _interval(name: str, data: _Fields) -> Interval[Any]:
 
 PLAIN: Final = form(_same, _given)  # JSON has this type, and the class checks the value
 FLAG: Final = _of_type(bool, "true or false")
-WHOLE: Final = _of_type(int, "an integer")
+WHOLE: Final = form(_same, _whole)
 TEXT: Final = _of_type(str, "a string")
 NUMBER: Final = form(_dumped_numbers, _number)
 NUMBERS: Final = form(_dumped_numbers, _numbers)  # or a number; both may be times or durations

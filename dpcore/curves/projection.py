@@ -76,7 +76,7 @@ class Projection(Stored):
     lower: float
     upper: float
     n: int
-    totals: tuple[int, ...] = field(metadata=forms.tuple_of(forms.WHOLE))
+    totals: tuple[int, ...] = field(metadata=forms.tuple_of(forms.PLAIN))
     bits: int
     variance: float
     basis: Basis

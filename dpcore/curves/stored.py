@@ -47,6 +47,7 @@ _HOMES: Final = {
     "dpcore.reliability": "statistics.calibration",
     "dpcore.residual-plot": "curves.residual_plot",
     "dpcore.roc": "statistics.roc",
+    "dpcore.score-histogram": "statistics.score_histograms",
     "dpcore.scores": "curves.scores",
     "dpcore.suggestion": "planning.suggest",
     "dpcore.table": "curves.table",

@@ -80,6 +80,10 @@ class Plan(Stored):
     options: tuple[Option, ...] = field(metadata=forms.tuple_of(one_of(Option)))
     why: str = field(default="the least error", metadata=forms.TEXT)
 
+    def __post_init__(self) -> None:
+        if not self.options:
+            raise ParameterError("options", self.options, "must hold one or more")
+
     @property
     def best(self) -> Mechanism:
         """The mechanism that ``dpcore.cdf`` uses if none is given."""

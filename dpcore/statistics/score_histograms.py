@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
+from ..curves import forms
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
+from ..curves.stored import Stored, one_of
 from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
@@ -27,7 +29,7 @@ IntervalKind = Literal["worst-case", "well-behaved"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ScoreHistogram:
+class ScoreHistogram(Stored):
     """Counts of negatives and positives in B buckets of scores, and the area under the ROC curve.
 
     Made by ``quantile`` or ``uniform``, from the curves of any mechanism or trust model, by
@@ -66,9 +68,11 @@ class ScoreHistogram:
     (0.824, 0.825)
     """
 
-    curves: ScoreCurves
-    bins: Bins
-    mechanism: Releases | None = None
+    _kind = "dpcore.score-histogram"
+
+    curves: ScoreCurves = field(metadata=one_of(ScoreCurves))
+    bins: Bins = field(metadata=one_of(Bins))
+    mechanism: Releases | None = field(default=None, metadata=forms.REMADE)
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, ScoreCurves):

@@ -52,6 +52,9 @@ RESULTS = {
     "binormal roc": dp.statistics.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "smooth-auc"}),
     "hosmer-lemeshow": dp.hosmer_lemeshow(LABELS, SCORES, groups=4, epsilon=5.0, rng=RNG(1)),
     "hosmer-lemeshow by groups": hosmer_lemeshow_by_groups(LABELS, SCORES, epsilon=9.0, rng=RNG(1)),
+    "score histogram": dp.statistics.ScoreHistogram.quantile(
+        CURVES, 8, mechanism=dp.mechanisms.from_curve(CURVES.joint)
+    ),
     "reliability with empty bins": dp.statistics.reliability(CURVES, 60),
     "comparison": dp.compare(CURVE, OTHER, simulations=19, rng=RNG(1)),
     "comparison of times": dp.compare(
@@ -216,6 +219,8 @@ def test_damaged_texts_are_refused_or_read_as_a_whole(name, changes):
         ("hosmer-lemeshow", "observed", [[1.0, 2.0]], "observed must have the shape"),
         ("comparison", "population_interval", [1.0], "bad field"),
         ("plan", "options", [{}], "without the field 'error'"),
+        ("plan", "options", [], "options must hold one or more"),
+        ("quantiles", "n", -1, "n must be an integer, 0 or more"),
         ("plan", "options", 3, "options must be a list"),
         ("suggestion", "mechanism", {"name": "dawa"}, "a mechanism without the field"),
         ("advice", "heights", [3], "heights must be an object"),
