@@ -208,9 +208,9 @@ def _forms(cls: Any) -> dict[str, tuple[Form, Any]]:
 def _content(stored: Stored) -> dict[str, Any]:
     """Return what is written for each field; ``ABSENT`` if it is not."""
     own: dict[str, Any] = {}
-    kind: Any = type(stored)
-    others: dict[str, Any] = {}
-    for name, (form, default) in _forms(kind).items():
+    others: dict[str, Any] = {}  # the fields of a curve, if they stand in the place of a field
+    cls: Any = type(stored)
+    for name, (form, default) in _forms(cls).items():
         value = getattr(stored, name)
         if form["within"] is not None:
             others = form["dump"](value)
@@ -329,8 +329,9 @@ def _stated(value: Any) -> list[tuple[float, bool]]:
 def _key(value: Any) -> Hashable:
     """Return a key that is equal for equal values."""
     if isinstance(value, np.ndarray):
-        numbers = value if value.dtype.kind in "mM" else value.astype(np.float64) + 0.0
-        return numbers.tobytes()  # -0.0 became 0.0
+        if value.dtype.kind in "mM":
+            return value.astype(f"{value.dtype.kind}8[us]").tobytes()
+        return (value.astype(np.float64) + 0.0).tobytes()  # -0.0 becomes 0.0
     if isinstance(value, tuple):
         return tuple(map(_key, value))
     if isinstance(value, Mapping):
