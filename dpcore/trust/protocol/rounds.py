@@ -268,8 +268,7 @@ class Round(ABC):
     if not every payload of the right length is one that a client sends. All else has defaults: one
     server, to which each client sends one complete report about one record.
 
-    ``Client``, ``Server`` and ``release`` call all this. It charges no budget by itself: ``release``
-    does.
+    ``Client``, ``Server`` and ``release`` call all this. Only ``release`` charges budgets.
 
     Parameters
     ----------
