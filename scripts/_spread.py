@@ -10,6 +10,7 @@ import re
 import statistics
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from _environment import ROOT, python
@@ -76,8 +77,9 @@ def lines() -> Iterator[tuple[str, str]]:
     yield "curves made in it", str(traced["curves"])
 
 
-def _classes(text: str) -> Iterator[ast.ClassDef]:
-    return (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+@cache
+def _classes(text: str) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
 
 
 def _defined(sources: dict[Path, str], base: str) -> dict[str, Path]:
@@ -113,6 +115,7 @@ def _naming(name: str, sources: dict[Path, str]) -> list[Path]:
     ]
 
 
+@cache
 def _code(text: str) -> str:
     """Return the source without docstrings and comments."""
     tree = ast.parse(text)
