@@ -321,10 +321,13 @@ class Mechanism(ABC):
     def _checked(self, counts: object) -> NDArray[np.int64]:
         """Return the counts of the cells, (N,), checked."""
         exact = cell_counts(counts)
-        total = int(exact.sum())
+        self._check_total(int(exact.sum()), exact.size)
+        return exact
+
+    def _check_total(self, total: int, size: int) -> None:
+        """Refuse a public number of records in so many cells; to be called before a charge."""
         if total > MOST_RECORDS and self.privacy.neighbours != "add-or-remove-one":
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
-        return exact
 
 
 def registered(name: str) -> type[Mechanism] | None:

@@ -428,6 +428,7 @@ def _release(
         "name": name,
     }
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)  # as in ``check_description``
+    mechanism._check_total(int(counts.sum()), grid.size)
     with spending(described["privacy"], what):
         released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)

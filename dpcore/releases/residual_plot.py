@@ -163,6 +163,7 @@ def residual_plot(
     size = sides[0] * sides[1] + 1
     chosen = table_mechanism(mechanism, rest, size, n, cells is None)
     noise = chosen(n)
+    noise._check_total(n, size)
     simulated = noise.privacy.simulated or rng is not None
     privacy = replace(budget.privacy, delta=noise.privacy.delta, simulated=simulated)
     with spending(privacy, "residual_plot"):

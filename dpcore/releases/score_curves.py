@@ -227,6 +227,8 @@ def raw_score_curves(
         source(rng)  # refuses anything but a generator or None
         first, second = (mechanism.privacy for mechanism in spender)
         both = replace(first + second, simulated=rng is not None)
+        for mechanism in spender:
+            mechanism._check_total(int(counts.sum()), grid.size + 1)
         with spending(both, what):
             return _class_by_class(counts, grid, spender, rng, what)
     cells = numbered(2 * grid.size)

@@ -213,6 +213,7 @@ def _released(
 ) -> CDF:
     """Return the raw curve over numbered cells."""
     trust.noise_deviation(counts.size)  # refuses a budget too small for so many cells
+    trust._check_total(int(counts.sum()), counts.size)
     cost = replace(trust.privacy, neighbours="replace-client", simulated=rng is not None)
     with spending(cost, what):
         released = trust.release(counts, rng=rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import dpcore as dp
 from dpcore.testing import check_trust_model
 from dpcore.trust import Client, Protocol, Server, agree, combine, release
+from dpcore.trust.protocol.rounds import Memory
 
 ROOT = Path(__file__).parents[2]
 GRID = dp.Grid.uniform(0, 1, 8)
@@ -179,6 +181,109 @@ def test_what_no_client_sends_is_refused():
         server.answer([3])
     with pytest.raises(dp.ParameterError, match="servers"):
         replace(PROTOCOL, servers=2)
+
+
+class Place(Memory):
+    """A server that knows its place, and how many reports it has settled: at first it is false."""
+
+    def __init__(self, place, settled=0):
+        self._place, self.settled = place, settled
+
+    def __bool__(self):
+        return self.settled > 0
+
+    @property
+    def place(self):
+        return self._place
+
+    def with_settled(self, reports):
+        return Place(self._place, self.settled + len(reports))
+
+    def with_all_of(self, other):
+        return Place(self._place, self.settled + other.settled)
+
+    def to_bytes(self):
+        return bytes([self._place])
+
+
+class TwoServers(dp.trust.Round):
+    """Shares for two servers, each of which adds its noise to the first cell."""
+
+    receivers, servers_draw, least_reports, most_reports = 2, True, 10, 3_000
+
+    def report(self, cells, numbers, stream):
+        share, own = np.empty(self.cells, np.uint64), np.zeros(self.cells, np.uint64)
+        stream.fill(share)
+        own[cells] = 1
+        return [share.tobytes(), (own - share).tobytes()]
+
+    def payload_bytes(self, kind, level=0):
+        return 8 * self.cells
+
+    def counted(self, kind, payload):
+        return [(0, np.frombuffer(payload, np.uint64))]
+
+    def memory(self, place, stream):
+        return Place(place)
+
+    def given(self, totals, memory, context, simulated):
+        assert memory.settled == N
+        return totals + np.uint64(7 * 10**memory.place) * (np.arange(self.cells) == 0)
+
+    def estimates(self, sums):
+        return np.append(np.cumsum(sums.totals.view(np.int64))[:-1], sums.reports)
+
+
+class ByTwoServers(RandomisedResponse):
+    name = "by two servers"
+
+    def round(self, size, servers=None):
+        return TwoServers(self, size)
+
+
+def test_a_release_has_the_noise_of_each_server():
+    model = ByTwoServers(1.0, clients=N)
+    released = model.release(COUNTS)
+    assert np.array_equal(released - np.cumsum(COUNTS), [77] * 7 + [0])
+    protocol = Protocol(model, 8, bytes(16))
+    servers = [Server(protocol, place=place) for place in range(2)]
+    for cell in CELLS:
+        for server, report in zip(servers, Client(protocol).report(int(cell)), strict=True):
+            server.add(report)
+    agree(servers)
+    whole = [server.close() for server in servers]
+    assert np.array_equal(release(whole, isotonic=False).counts, released)
+
+
+@pytest.mark.parametrize("clients", [9, 3_001])
+def test_a_release_needs_as_many_clients_as_a_round(clients):
+    model, counts = ByTwoServers(1.0, clients=clients), np.array([clients, 0])
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="10 to 3000"):
+        dp.cdf_from_counts(counts, dp.Grid.uniform(0, 1, 2), model)
+    assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("kind", ["Local", "SquareWave", "DistributedNoise"])
+def test_another_number_of_clients_is_refused_before_the_charge(kind):
+    by_epsilon = partial(getattr(dp.trust, kind), clients=19)
+    model, counts = by_epsilon(1.0), np.array([5, 5, 5, 5])
+    values, labels = np.linspace(0.1, 0.9, 20), np.arange(20) % 2
+    grid, cells = dp.Grid.uniform(0, 1, 4), dp.TableGrid.uniform((0, 1), (0, 1), (2, 2))
+    releases = [
+        lambda: dp.cdf(values, grid, model),
+        lambda: dp.cdf_from_counts(counts, grid, model),
+    ]
+    if not model.one_row_only:
+        releases += [
+            lambda: dp.score_curves(labels, values, grid, model),
+            lambda: dp.score_curves(labels, values, grid, (model, model)),
+            lambda: dp.table(values, values, cells, model),
+            lambda: dp.residual_plot(values, values, epsilon=3.0, cells=4, mechanism=by_epsilon),
+        ]
+    for release_one in releases:
+        with dp.Budget(epsilon=9.0) as budget, pytest.raises(dp.ParameterError, match="19 clients"):
+            release_one()
+        assert budget.spent.epsilon == 0.0
 
 
 def test_no_model_is_asked_for_by_name():

@@ -8,12 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
@@ -198,14 +194,13 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded):
     def _budget(self) -> Allowance:
         return Allowance.checked(self._of_record(), None, "replace-one")
 
-    def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        if self.records is not None and int(exact.sum()) != self.reports * self.records:
+    def _check_total(self, total: int, size: int) -> None:
+        if self.records is not None and total != self.reports * self.records:
             detail = f", {self.records} records each" if self.records > 1 else ""
             what = f"must sum to the {self.reports} clients that report{detail}"
             if self.records == 1:
                 what += "; records=None is for clients with any number of records"
-            raise ParameterError("counts", int(exact.sum()), what)
-        return TreeOfShares._prepared(self, exact)
+            raise ParameterError("counts", total, what)
 
 
 class _NoisyRound(VectorRound):

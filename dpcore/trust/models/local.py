@@ -326,11 +326,11 @@ class Local(Bounded):
         excess = (1.0 + own) * float(np.sum(weights**2 * (self.clients / asked))) - 1.0
         return max(excess, 0.0) * self.clients / 4
 
+    def _check_total(self, total: int, size: int) -> None:
+        if total != self.clients:
+            raise ParameterError("counts", total, f"must sum to the {self.clients} clients")
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        if int(exact.sum()) != self.clients:
-            raise ParameterError(
-                "counts", int(exact.sum()), f"must sum to the {self.clients} clients"
-            )
         branching, asked = self.levels(exact.size)
         if self.clients >= _MOST_DEALT and asked.size > 1:
             raise ParameterError("clients", self.clients, "must be below 10^9 on several levels")

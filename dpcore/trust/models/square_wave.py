@@ -157,11 +157,11 @@ class SquareWave(TrustModel):
     def _budget(self) -> Allowance:
         return Allowance.checked(self.epsilon, None, "replace-one")
 
+    def _check_total(self, total: int, size: int) -> None:
+        if total != self.clients:
+            raise ParameterError("counts", total, f"must sum to the {self.clients} clients")
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        if int(exact.sum()) != self.clients:
-            raise ParameterError(
-                "counts", int(exact.sum()), f"must sum to the {self.clients} clients"
-            )
         edges = self.edges(exact.size)
         runs = np.add.reduceat(exact, edges[:-1])
         return Work(partial(self._draw_into, runs, edges), exact.size, np.float64)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ParameterError
 from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism
 from ...mechanisms.tree import Tree
@@ -125,25 +126,37 @@ class TrustModel(Mechanism):
         3
         """
 
+    def _check_total(self, total: int, size: int) -> None:
+        super()._check_total(total, size)
+        own = self.round(size)
+        if own.records != 1 or total == 0:
+            return
+        if total < own.least_reports or total > (own.most_reports or total):
+            wanted = f"{own.least_reports} to {own.most_reports or MOST_CLIENTS}"
+            raise ParameterError("counts", total, f"must sum to {wanted} clients")
+
     def _fill(self, counts: Counts, out: NDArray[np.float64], stream: Source) -> None:
         """Make the reports of all clients, each with one record; a faster way may replace this."""
         own = self.round(counts.size)
+        servers = range(own.receivers)
+        placed = own.servers_draw and own.receivers > 1
         for row in out:
-            memory, words = own.memory(None, stream), np.zeros(own.stored_words, np.uint64)
+            words = np.zeros((own.receivers, own.stored_words), np.uint64)
+            memories = [own.memory(place if placed else None, stream) for place in servers]
             for cell in np.repeat(np.arange(counts.size), counts):
                 payloads = own.report(np.array([cell]), np.ones(1, np.int64), stream)
-                settled = [
-                    Settled(own.kind(place), bytes(wire.ID_BYTES), payload)
-                    for place, payload in enumerate(payloads)
-                ]
-                for report in settled:
-                    for start, numbers in own.counted(report.kind, report.payload):
-                        words[start : start + numbers.size] += numbers
-                memory = memory and memory.with_settled(settled)
-            answers, totals = np.split(words, [len(own.asked)])
-            given = own.given(totals, memory, b"", stream.simulated)
-            sums = Sums(given, int(counts.sum()), tuple(answers.tolist()))
-            row[:] = own.estimates(sums)
+                for place, payload in enumerate(payloads):
+                    kind = own.kind(place)
+                    for start, numbers in own.counted(kind, payload):
+                        words[place, start : start + numbers.size] += numbers
+                    if (memory := memories[place]) is not None:
+                        settled = Settled(kind, bytes(wire.ID_BYTES), payload)
+                        memories[place] = memory.with_settled([settled])
+            totals = np.zeros(own.words, np.uint64)
+            for stored, memory in zip(words, memories, strict=True):  # each server has its noise
+                totals += own.given(stored[len(own.asked) :], memory, b"", stream.simulated)
+            answers = tuple(words[0, : len(own.asked)].tolist())
+            row[:] = own.estimates(Sums(totals, int(counts.sum()), answers))
 
 
 class Bounded(TrustModel):

@@ -242,6 +242,10 @@ class Server:
         other server is left closed and empty, because two sums that overlap would reveal something
         about the clients in which they differ.
 
+        Where servers make the noise, that of the merged server depends on which one has taken over
+        the other. So do not merge older files of the same servers again: a second sum, even of the
+        same reports, would have other noise, and spend the budget again.
+
         Raises
         ------
         DtypeError, RoundError

@@ -102,7 +102,7 @@ class Tally:
         for start, numbers in of.counted(report.kind, report.payload):
             words[start] = words.get(start, self.words[start : start + numbers.size]) + numbers
         settled = [Settled(report.kind, report.report_id, report.payload)]
-        memory = self.memory and self.memory.with_settled(settled)
+        memory = None if self.memory is None else self.memory.with_settled(settled)
         self.change(_Change(accepted, simulated, words, {report.report_id}, memory=memory))
 
     def settle(self, ids: Collection[bytes], of: Round) -> None:
@@ -116,7 +116,7 @@ class Tally:
             for start, numbers in of.counted(kind, payload):
                 words = self.words.copy() if words is None else words
                 words[start : start + numbers.size] += numbers
-        memory = self.memory and self.memory.with_settled(settled)
+        memory = None if self.memory is None else self.memory.with_settled(settled)
         changed = {} if words is None else {0: words}
         self.change(_Change(self.accepted, self.simulated, changed, ids, memory=memory))
 
