@@ -13,15 +13,18 @@ from .base import Column, Part
 
 __all__: list[str] = []
 
-_PROTOCOLS: Final = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+_CAPSULES: Final = ("__arrow_c_stream__", "__arrow_c_array__")
+_PROTOCOLS: Final = (*_CAPSULES, "__dataframe__")
 _TEXT: Final = {"string": str, "binary": bytes}
 
 
 class _ArrowColumn(Column):
     """An array of Arrow, or a container of another library that exports one, or one-column tables.
 
-    Such a container offers Arrow's capsules or the dataframe interchange protocol. Its schema is
-    that of the exported array. It is exported once, when it is first asked.
+    Such a container offers Arrow's capsules or the dataframe interchange protocol. It is exported
+    once, when it is first asked. Its schema is that of the exported array. But the interchange
+    protocol is that of data frames like pandas', whose dtypes follow from the values: it states
+    none.
     """
 
     __slots__ = ("_exported",)
@@ -41,6 +44,13 @@ class _ArrowColumn(Column):
         return cls.library in libraries or (is_exported and find_spec(cls.library) is not None)
 
     @property
+    def _is_interchanged(self) -> bool:
+        """Whether the container offers nothing but the dataframe interchange protocol."""
+        return self._exported is not self.values and not any(
+            hasattr(self.values, protocol) for protocol in _CAPSULES
+        )
+
+    @property
     def _array(self) -> Any:
         if self._exported is None:
             self._exported = self._quietly(self._export)
@@ -48,6 +58,8 @@ class _ArrowColumn(Column):
 
     @property
     def schema(self) -> str | None:
+        if self._is_interchanged:
+            return None
         kind = getattr(self._array, "type", None)
         kind = getattr(kind, "storage_type", kind)  # extension types
         return str(getattr(kind, "value_type", kind))  # dictionaries
