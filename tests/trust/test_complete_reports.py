@@ -103,6 +103,18 @@ def test_a_seeded_curator_is_a_study_and_an_exact_budget_is_part_of_the_round():
         Server(WAVE, rng=RNG(1))
 
 
+@pytest.mark.parametrize(
+    "budget", [np.float32(0.1), np.longdouble("0.1"), np.int8(2), Fraction(1, 3)]
+)
+def test_a_curator_takes_each_type_of_budget_in_a_round(budget):
+    for trust in (dp.trust.Central(budget), dp.trust.Central(rho=budget)):
+        exact = dp.trust.Protocol(trust, 8, ROUND).round.exact
+        assert dp.Privacy(float(Fraction(exact.replace("-", "").strip()))).epsilon >= 0.1
+    delta = np.float32(1e-6)
+    exact = dp.trust.Protocol(dp.trust.Central(budget, delta=delta), 8, ROUND).round.exact
+    assert Fraction(exact.split()[2]) == Fraction(float(delta))
+
+
 def test_classes_of_scores_by_a_curator():
     grid = dp.Grid.uniform(0, 1, 10)
     curves = release_scores(curated(Protocol(Central(40.0), 20, ROUND)).close(), grid)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import KeyedSource, Source
@@ -150,8 +151,11 @@ class _Curated(Round):
     def __init__(self, trust: Central, cells: int) -> None:
         super().__init__(trust, cells)
         self.records = self.most_records = self._cells_in_report = trust.records
-        budget = (trust.epsilon, trust.rho, trust.delta)
-        self.exact = " ".join("-" if part is None else str(Fraction(part)) for part in budget)
+        budget = {name: getattr(trust, name) for name in ("epsilon", "rho", "delta")}
+        self.exact = " ".join(
+            "-" if part is None else str(_check.fraction(name, part))
+            for name, part in budget.items()
+        )
 
     def report(self, cells: Counts, numbers: Counts, stream: Source) -> list[bytes]:
         return [np.repeat(cells, numbers).astype("<u8").tobytes()]
