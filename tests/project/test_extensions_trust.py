@@ -336,11 +336,21 @@ def test_no_trust_model_is_left_out():
         ("the same", {"report": lambda self, cells, numbers, stream: [bytes(8)]}),
         ("bytes is taken", {"check": lambda self, kind, payload: None}),
         ("times its deviation", {"estimates": lambda self, sums: np.full(8, sums.reports)}),
+        ("another guarantee", {"mechanism": lambda self, n: replace(self.trust, delta=1e-9)}),
     ],
 )
 def test_a_broken_trust_model_is_found(told, changed):
     broken = type("Broken", (ResponseRound,), changed)
     made = {"name": told, "round": lambda self, size, servers=None: broken(self, size)}
-    model = type(f"Broken {told}", (RandomisedResponse,), made)
+    model = type(f"Broken {told}", (WithDelta,), made)
     with pytest.raises(AssertionError, match=told):
         check_trust_model(model(3.0, clients=200))
+
+
+@dataclass(frozen=True)
+class WithDelta(RandomisedResponse):
+    delta: float = 1e-6
+
+    @property
+    def privacy(self):
+        return dp.Privacy(self.epsilon, self.delta)
