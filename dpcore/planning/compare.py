@@ -19,6 +19,7 @@ from ..curves.shown import short
 from ..curves.simulated_releases import blocks
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
 from .simulated_pairs import Released, largest_gaps, populations
 
 __all__ = ["Comparison", "compare"]
@@ -62,6 +63,8 @@ class Comparison(Stored):
         The confidence level of the intervals.
     simulations
         How many pairs of releases were simulated.
+    privacy
+        The guarantees of both curves. A comparison of exact curves is not stored.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Comparison(Stored):
     population_interval: Interval[Any] = field(metadata=forms.INTERVAL)
     level: float = field(metadata=forms.NUMBER)
     simulations: int = field(metadata=forms.WHOLE)
+    privacy: tuple[Privacy, Privacy] = field(metadata=forms.tuple_of(forms.PRIVACY))
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.n[0]:,} and {self.n[1]:,} records: " + (
@@ -207,6 +211,7 @@ def compare(
         population_interval=Interval(low, high),
         level=float(level),
         simulations=simulations,
+        privacy=(pair[0].curve.privacy, pair[1].curve.privacy),
     )
 
 

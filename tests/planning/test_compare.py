@@ -331,3 +331,15 @@ def test_whole_numbers_are_compared_as_such_if_both_curves_say_so():
     assert (found.differences == np.rint(found.differences)).all()
     low, high = found.population_interval
     assert (high - low <= 2).all()
+
+
+def test_a_comparison_has_both_guarantees_and_that_of_exact_curves_is_not_stored():
+    rng = np.random.default_rng(6)
+    first, second = (released(rng, 300, mechanism=Hierarchy(each)) for each in (1.0, 2.0))
+    compared = dp.compare(first, second, simulations=19)
+    assert compared.privacy == (first.privacy, second.privacy)
+    assert dp.load(compared.to_json()).privacy[1].simulated
+    exact = released(rng, 300, mechanism=NoNoise())
+    for pair in ((exact, second), (first, exact)):
+        with pytest.raises(dp.ParameterError, match="exact curve"):
+            dp.compare(*pair, simulations=19).to_json()
