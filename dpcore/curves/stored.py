@@ -88,7 +88,8 @@ class Stored:
         Raises
         ------
         DtypeError, ParameterError
-            It has no finite guarantee, or parts that JSON does not have.
+            It has no finite guarantee, or parts that JSON does not have; or it is itself a part of
+            results, such as ``Bins``, and a file would not say what it cost.
 
         Examples
         --------
@@ -97,6 +98,9 @@ class Stored:
         >>> curve.to_json()[:44]
         '{"format": "dpcore.cdf", "version": 1, "grid'
         """
+        if not self._kind:
+            what = "must be a whole result, which has a guarantee"
+            raise DtypeError("result", type(self).__name__, what)
         return json.dumps(dumped(self), allow_nan=False)
 
     @classmethod

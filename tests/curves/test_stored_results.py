@@ -231,3 +231,9 @@ def test_parts_of_another_form_are_refused(name, field, value, words):
     data = json.loads(RESULTS[name].to_json())
     with pytest.raises(dp.FormatError, match=words):
         dp.load(json.dumps({**data, field: value}))
+
+
+def test_a_part_without_a_guarantee_is_not_stored_alone():
+    curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], mechanism=dp.mechanisms.NoNoise())
+    with pytest.raises(dp.DtypeError, match="must be a whole result"):
+        dp.statistics.uniform_bins(curves, 2).to_json()
