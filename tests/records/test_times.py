@@ -344,3 +344,13 @@ def test_arrow_ticks_are_of_their_unit_in_slices_too(unit: str) -> None:
     assert wide.count(pd.Series(moments[1:2], dtype=pd.ArrowDtype(moments.type))).argmax() == 1
     days = pa.array([start.date()] * 3 + [dt.date(2024, 1, 2)], pa.date64())
     assert wide.count(days[3:]).tolist() == [0, 0, 0, 0, 1]
+
+
+def test_numbers_on_a_grid_of_days_are_refused_by_one_message_whatever_they_are():
+    grid, told = dp.Grid.days("2020-01-01", "2020-12-31"), set()
+    for last in (20, 20.5, True):
+        with pytest.raises(dp.DtypeError) as error:
+            dp.cdf([10] * 9 + [last], grid, epsilon=1.0)
+        told.add(str(error.value))
+    assert len(told) == 1
+    assert "got numbers" in told.pop()

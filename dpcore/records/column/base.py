@@ -399,6 +399,9 @@ class Column(ABC):
         if part_unit not in (unit, "missing"):
             doubles.checked_kind(array, "biufmMO", self.argument, requirement)
             named = f"dtype {array.dtype}" if part_unit is None else times.described(part_unit)
+            if self.schema is None and array.dtype.kind in "biuf":
+                # A single record may have chosen the dtype.
+                named = "numbers"
             raise DtypeError(self.argument, _hinted(named, unit), requirement)
         if array.ndim != 1:
             raise ParameterError(self.argument, array.shape, "must be one-dimensional")
