@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -142,8 +144,8 @@ class Central(Bounded):
 class _Curated(Round):
     """Cells in plain, for a server that counts them, and gives away counts with noise.
 
-    The noise is a function of the server's secret and of the settled reports. So a server that goes
-    on from a file gives away the same.
+    The noise is a function of the server's secret, of the settled reports and of the tree. So a
+    server that goes on from a file gives away the same.
     """
 
     servers_draw = True
@@ -181,9 +183,20 @@ class _Curated(Round):
     def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         assert isinstance(memory, ServerSecret)
         released = np.empty((1, self.cells))
-        stream = KeyedSource(memory.key(context), simulated=simulated)
+        key = memory.key(context + self._of_tree())
+        stream = KeyedSource(key, simulated=simulated)
         self.trust._prepared(totals.astype(np.int64)).fill(released, stream)
         return np.asarray(released[0]).view(np.uint64)
+
+    def _of_tree(self) -> bytes:
+        """Return a hash of the tree and its laws. In a later version "auto" may stand for others.
+
+        With the same random words, releases by two trees would show the records without noise.
+        """
+        tree = self.trust._hierarchy().tree(self.cells)
+        laws = [law and str(getattr(law, "scale", 0) or law.sigma_squared) for law in tree.laws]
+        content = [tree.starts.tolist(), tree.bits, laws]
+        return hashlib.sha256(json.dumps(content).encode("ascii")).digest()
 
     def check_sums(self, sums: Sums) -> None:
         released = self.numbers(sums.totals)
