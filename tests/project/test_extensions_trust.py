@@ -263,6 +263,23 @@ def test_a_release_needs_as_many_clients_as_a_round(clients):
     assert budget.spent.epsilon == 0.0
 
 
+class OfThreeRecords(ResponseRound):
+    """Three records of each client in a report, as if they were of three clients."""
+
+    records = most_records = 3
+
+
+def test_reports_of_several_records_are_not_made_of_one_record_each():
+    made = {
+        "name": "of three",
+        "round": lambda self, size, servers=None: OfThreeRecords(self, size),
+    }
+    model = type("OfThree", (RandomisedResponse,), made)(1.0, clients=N)
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.DtypeError, match="several records"):
+        dp.cdf_from_counts(COUNTS, GRID, model)
+    assert budget.spent.epsilon == 0.0
+
+
 @pytest.mark.parametrize("kind", ["Local", "SquareWave", "DistributedNoise"])
 def test_another_number_of_clients_is_refused_before_the_charge(kind):
     by_epsilon = partial(getattr(dp.trust, kind), clients=19)

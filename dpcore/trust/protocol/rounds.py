@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...errors import DtypeError, ParameterError
 from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism
 from ...mechanisms.tree import Tree
@@ -129,7 +129,15 @@ class TrustModel(Mechanism):
     def _check_total(self, total: int, size: int) -> None:
         super()._check_total(total, size)
         own = self.round(size)
-        if own.records != 1 or total == 0:
+        if own.records != 1:
+            cls = type(self)
+            by_default = cls._fill is TrustModel._fill and cls._prepared is Mechanism._prepared
+            if own.records is not None and by_default and self.privacy.epsilon < math.inf:
+                # Each record of a client would spend what all of them may spend together.
+                what = "must define _fill, because its reports hold several records each"
+                raise DtypeError("mechanism", type(self).__name__, what)
+            return
+        if total == 0:
             return
         if total < own.least_reports or total > (own.most_reports or total):
             wanted = f"{own.least_reports} to {own.most_reports or MOST_CLIENTS}"
