@@ -132,7 +132,7 @@ class TrustModel(Mechanism):
         if own.records != 1:
             cls = type(self)
             by_default = cls._fill is TrustModel._fill and cls._prepared is Mechanism._prepared
-            if own.records is not None and by_default and self.privacy.epsilon < math.inf:
+            if own.records is not None and by_default and self.privacy.epsilon != math.inf:
                 # Each record of a client would spend what all of them may spend together.
                 what = "must define _fill, because its reports hold several records each"
                 raise DtypeError("mechanism", type(self).__name__, what)
