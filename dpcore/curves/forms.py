@@ -28,7 +28,6 @@ __all__ = [
     "DEVIATIONS",
     "FLAG",
     "GRID",
-    "INTERVAL",
     "MECHANISM",
     "NOT_STORED",
     "NUMBER",
@@ -47,6 +46,7 @@ __all__ = [
     "check_fields",
     "counted",
     "form",
+    "interval_like",
     "like",
     "optional",
     "or_null",
@@ -104,12 +104,14 @@ def or_null(own: Form) -> Form:
     return form(lambda value: None if value is None else own["dump"](value), load)
 
 
-def tuple_of(own: Form) -> Form:
-    """Return the form of a tuple of values of a form."""
+def tuple_of(own: Form, length: int | None = None) -> Form:
+    """Return the form of a tuple of values of a form, so many or any number."""
 
     def load(name: str, data: _Fields) -> tuple[Any, ...]:
         if not isinstance(data[name], list):
             raise ValueError(f"{name} must be a list")
+        if length not in (None, len(data[name])):
+            raise ValueError(f"{name} must be a list of {length}")
         return tuple(own["load"](name, {name: value}) for value in data[name])
 
     return form(lambda values: list(map(own["dump"], values)), load)
@@ -221,7 +223,9 @@ def _shaped(dimensions: int, what: str) -> Form:
 
 
 def _number(name: str, data: _Fields) -> float:
-    return _check.finite(name, data[name]) if data[name] not in _BEYOND else _BEYOND[data[name]]
+    value = data[name]
+    is_beyond = isinstance(value, str) and value in _BEYOND
+    return _BEYOND[value] if is_beyond else _check.finite(name, value)
 
 
 def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Form:
@@ -238,6 +242,17 @@ def like(other: str, more: int = 0, columns: tuple[int, ...] = ()) -> Form:
     return form(_dumped_numbers, load)
 
 
+def interval_like(other: str) -> Form:
+    """Return the form of an interval whose ends have as many numbers as another field."""
+    ends = like(other)
+
+    def load(name: str, data: _Fields) -> Interval[Any]:
+        both = tuple_of(PLAIN, 2)["load"](name, data)
+        return Interval(*(ends["load"](name, {**data, name: end}) for end in both))
+
+    return form(lambda interval: list(map(_dumped_numbers, interval)), load)
+
+
 def counted(own: Form) -> Form:
     """Return the same form for numbers of records, whose sums and squares must be doubles."""
     return {**own, "load": lambda name, data: _not_large(name, own["load"](name, data))}
@@ -249,10 +264,6 @@ def _not_large(name: str, values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def _interval(name: str, data: _Fields) -> Interval[Any]:
-    return Interval(*tuple_of(NUMBERS)["load"](name, data))
-
-
 PLAIN: Final = form(_same, _given)  # JSON has this type, and the class checks the value
 FLAG: Final = _of_type(bool, "true or false")
 WHOLE: Final = form(_same, _whole)
@@ -261,7 +272,6 @@ NUMBER: Final = form(_dumped_numbers, _number)
 NUMBERS: Final = form(_dumped_numbers, _numbers)  # or a number; both may be times or durations
 VALUE: Final = _shaped(0, "one value")
 ROW: Final = _shaped(1, "a list of numbers")
-INTERVAL: Final = form(lambda ends: list(map(_dumped_numbers, ends)), _interval)
 NOT_STORED: Final = {"form": None}
 
 

@@ -80,13 +80,13 @@ class Comparison(Stored):
 
     _kind = "dpcore.comparison"
 
-    n: tuple[int, int] = field(metadata=forms.tuple_of(forms.WHOLE))
+    n: tuple[int, int] = field(metadata=forms.tuple_of(forms.WHOLE, 2))
     statistic: float = field(metadata=forms.NUMBER)
     p_value: float = field(metadata=forms.NUMBER)
     probabilities: Numbers = field(metadata=forms.NUMBERS)
     differences: Numbers = field(metadata=forms.like("probabilities"))
     p_values: Numbers = field(metadata=forms.like("probabilities"))
-    population_interval: Interval[Any] = field(metadata=forms.INTERVAL)
+    population_interval: Interval[Any] = field(metadata=forms.interval_like("probabilities"))
     level: float = field(metadata=forms.NUMBER)
     simulations: int = field(metadata=forms.WHOLE)
     privacy: tuple[Privacy, Privacy] = field(metadata=forms.tuple_of(forms.PRIVACY))
