@@ -8,7 +8,7 @@ up to whole microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,10 @@ REQUIREMENT = "must hold real numbers"
 def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
     """Check the kind of an array's dtype."""
     if array.dtype.kind == "O" and array.ndim == 0:
-        raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
+        given = array[()]
+        is_iterable = isinstance(given, Iterable) and not isinstance(given, Mapping)
+        instead = f": write list({argument})" if is_iterable else ""
+        raise DtypeError(argument, f"a {type(given).__name__}", f"{requirement}{instead}")
     if array.dtype.kind not in kinds:
         raise DtypeError(argument, f"dtype {array.dtype}", requirement)
 
@@ -39,7 +42,10 @@ def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chu
     allowed = requirement if array.dtype.kind in "mM" else REQUIREMENT
     checked_kind(array, "biufO", argument, allowed)
     if array.ndim != 1:
-        one = f": for one column, write {argument}[:, 1]" if array.ndim == 2 else ""
+        one = ""
+        if array.ndim == 2 and array.shape[1]:
+            at = min(1, array.shape[1] - 1)  # the positives' probabilities, or the only column
+            one = f": for one column, write {argument}[:, {at}]"
         raise ParameterError(argument, array.shape, f"must be one-dimensional{one}")
     if array.dtype.kind == "O":
         yield from _doubles(array, argument, requirement)

@@ -307,3 +307,19 @@ def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
         with pytest.raises(dp.DtypeError, match="values must ") as caught:
             GRID.count(values, nan_policy=nan_policy)
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (np.ones((5, 1)), r"write values\[:, 0\]; got \(5, 1\)"),
+        (np.ones((5, 2)), r"write values\[:, 1\]; got \(5, 2\)"),
+        (np.ones((5, 0)), r"one-dimensional; got \(5, 0\)"),
+        ((value for value in [1, 2]), r"numbers: write list\(values\); got a generator"),
+        ({1, 2}, r"numbers: write list\(values\); got a set"),
+        ({1: 2}, "numbers; got a dict"),
+    ],
+)
+def test_errors_say_what_to_write(values, told):
+    with pytest.raises((dp.DtypeError, dp.ParameterError), match=told):
+        dp.cdf(values, GRID, epsilon=1.0)
