@@ -78,7 +78,7 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
         raise DtypeError("mechanism", type(mechanism).__name__, _instead.mechanism(mechanism))
     if curve.processing not in _PROCESSINGS:
         given = curve.processing
-        raise ParameterError(argument, given, "must be raw, or isotonic(), if a mechanism is given")
+        raise ParameterError(argument, given, "must be raw, or isotonic(), to be simulated")
     if mechanism.describe() != curve.mechanism:
         own = curve.mechanism
         raise ParameterError("mechanism", mechanism.describe(), f"must be the curves' own, {own}")

@@ -105,5 +105,6 @@ def simulation_of(argument: str, curve: CDF, mechanism: Releases | None = None) 
             mechanism = from_curve(curve)
         except ParameterError as error:
             name, what = curve.mechanism["name"], "must be a release by a mechanism"
-            raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
+            other = ", or be given with its mechanism"
+            raise ParameterError(argument, name, f"{what} of dpcore.mechanisms{other}") from error
     return Simulation(curve, check_released(argument, curve, mechanism))

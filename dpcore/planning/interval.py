@@ -157,6 +157,8 @@ def _row(released: Any) -> CDF:
     row = getattr(released, _ROWS.get(type(released), ""), released)
     if not isinstance(row, CDF):
         what = "must be a CDF, ScoreCurves or a Table, or several of them"
+        for part in ("curves", "table"):  # of groups, an ROC curve or a residual plot
+            what += f": write .{part}" if hasattr(released, part) else ""
         raise DtypeError("curves", type(released).__name__, what)
     return row
 
@@ -178,7 +180,10 @@ def _value(
     except ValueError:  # rows of several lengths
         value = np.asarray(None)
     if value.dtype.kind not in "biuf":
-        raise DtypeError("statistic", type(returned).__name__, "must return real numbers")
+        what = "must return real numbers"
+        if value.dtype.kind in "mM":
+            what += ", such as times less a first one, divided by numpy.timedelta64(1, 'D')"
+        raise DtypeError("statistic", type(returned).__name__, what)
     if shape is not None and value.shape != shape:
         raise ParameterError("statistic", value.shape, f"must always have the shape {shape}")
     return value.astype(np.float64)

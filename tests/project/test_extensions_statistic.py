@@ -116,7 +116,8 @@ def test_mechanisms_of_strangers_and_trust_models():
     for of in ("records", "population"):
         low, high = dp.interval(curve, gini, of=of, mechanism=shared, replicates=40)
         assert low < gini(EXACT) < high
-    with pytest.raises(dp.ParameterError, match=r"curves must be a release by a mechanism"):
+    told = r"curves must be a release by a mechanism .* or be given with its mechanism"
+    with pytest.raises(dp.ParameterError, match=told):
         dp.interval(curve, gini)
 
 
@@ -158,6 +159,13 @@ def test_a_loss_is_added_in_squares(monkeypatch):
     assert noise.high - noise.low < with_losses.high - with_losses.low
 
 
+TIMES = dp.cdf(
+    np.arange("2024-01-01", "2024-12-31", dtype="M8[D]"),
+    dp.Grid.days("2024-01-01", "2024-12-30"),
+    epsilon=2.0,
+    rng=RNG(1),
+)
+GROUPS = dp.GroupedCDF((0, 1), (CURVE, CURVE))
 UNKNOWN = dp.cdf(INCOMES, GRID, dp.mechanisms.AdaptiveQuantiles(1.0), rng=RNG(1))
 
 
@@ -165,12 +173,19 @@ UNKNOWN = dp.cdf(INCOMES, GRID, dp.mechanisms.AdaptiveQuantiles(1.0), rng=RNG(1)
     ("told", "arguments"),
     {
         "curves must be a CDF": {"curves": ROC},
+        r"several of them: write \.curves; got GroupedCDF": {"curves": GROUPS},
         "curves must be one": {"curves": []},
         "all different": {"curves": [CURVE, CURVE]},
         "whose error is known, such as": {"curves": UNKNOWN},
-        "must be raw, or isotonic": {"curves": replace(CURVE, processing=("smooth(norm=2)",))},
+        r"must be raw, or isotonic\(\), to be simulated": {
+            "curves": replace(CURVE, processing=("smooth(norm=2)",))
+        },
         "statistic must be a function": {"statistic": 1},
         "statistic must return real": {"statistic": lambda curve: "a"},
+        "real numbers, such as times less a first one": {
+            "curves": TIMES,
+            "statistic": lambda curve: curve.quantile([0.25, 0.75]),
+        },
         "statistic must always have": {"statistic": lambda curve: np.ones(1 + (curve is CURVE))},
         "level": {"level": 1.0},
         "of must be": {"of": "people"},
