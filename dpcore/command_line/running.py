@@ -105,7 +105,7 @@ def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
         try:
             chosen = getattr(importlib.import_module(module), member)
         except (ImportError, AttributeError) as error:
-            raise UsageError(f"--mechanism: there is no {name}") from error
+            raise UsageError(f"--mechanism: there is no {name}: {error}") from error
         finally:
             sys.path.remove(os.getcwd())
     if chosen is None or not _takes_a_budget(chosen):
@@ -227,8 +227,11 @@ def _as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
     if isinstance(error, FileError):
         return f"{_flag_of(error.file, options)} {message}"
     argument, blank, rest = message.partition(" ")
-    is_option = argument in options.flags and hasattr(error, "argument")
-    return f"{options.flags[argument]}{blank}{rest}" if is_option else message
+    is_budget = getattr(options, "budget", None) is not None
+    names = {"source": "FILE", "study": "STUDY", "path": "--budget" if is_budget else "FILE"}
+    names |= options.flags
+    is_named = argument in names and hasattr(error, "argument")
+    return f"{names[argument]}{blank}{rest}" if is_named else message
 
 
 def _flag_of(file: str, options: argparse.Namespace) -> str:
@@ -237,7 +240,7 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
         return "--out" if is_out and not is_study else "FILE"
-    for name in ("json", "plot", "budget"):
+    for name in ("budget", "json", "plot"):  # the budget is opened first
         given = getattr(options, name, None)
         if given is not None and os.path.abspath(given) == os.path.abspath(file):
             return f"--{name}"

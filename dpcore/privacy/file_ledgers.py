@@ -70,6 +70,8 @@ class FileLedger:
         self._seen: State | None = None
         if cap is not None:
             _create(self.path, cap)
+        else:
+            _check_exists(self.path)
         with self._connected() as connection:
             with _reading(connection):
                 self.cap, self._seen = ledger_tables.read(connection, self.path)
@@ -218,6 +220,16 @@ def _create(path: Path, cap: Privacy) -> None:
             os.replace(fresh, final)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _check_exists(path: Path) -> None:
+    """Refuse a path without a file, of which SQLite says only that it cannot be opened."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        raise FileError(str(path), "does not exist: a new budget needs a cap") from None
+    except (OSError, ValueError):  # SQLite says why
+        return
 
 
 def _check_links(path: Path) -> None:

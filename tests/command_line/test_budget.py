@@ -105,3 +105,24 @@ def test_nothing_is_written_over_the_budget(files, capsys):
                    path.parent / "." / path.with_suffix(".png").name) == 2  # fmt: skip
         assert "is the budget, and would be written over it" in capsys.readouterr().err
     assert budget.log == ()
+
+
+def test_errors_name_what_was_typed(files, tmp_path, capsys):
+    data, path = files
+    new = tmp_path / "new"
+    for arguments, told in {
+        (f"--json={new}", f"--budget={new}"): f"--budget '{new}' does not exist: a new budget",
+        ("--budget=",): "--budget must be a file's path",
+    }.items():
+        assert cdf(data, "--epsilon", 1, *arguments) == 2
+        assert f"dpcore: error: {told}" in capsys.readouterr().err
+    assert main(["budget", str(new)]) == 2
+    assert "error: FILE" in capsys.readouterr().err
+    assert not new.exists()
+    dp.Budget.open(path, epsilon=1.0)
+    assert main(["budget", str(path), "--epsilon", "2"]) == 2
+    assert "error: FILE must have the cap epsilon = 2" in capsys.readouterr().err
+    assert cdf("", "--epsilon", 1) == 2
+    assert "error: FILE must be a path" in capsys.readouterr().err
+    assert main(["study", "none"]) == 2
+    assert "error: STUDY must be one of" in capsys.readouterr().err

@@ -271,3 +271,23 @@ def test_interruption(tables, capsys, monkeypatch):
     assert cli.main(["cdf", "-", *EXACT, "--json", "o.json"]) == 130
     assert capsys.readouterr() == ("", "")
     assert names(tables) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("mine.py:Own", "'mine' is not a package"),
+        ("mine:Other", "has no attribute 'Other'"),
+        ("broken:Own", "No module named 'nothing_here'"),
+        ("none:Own", "No module named 'none'"),
+    ],
+)
+def test_a_mechanism_that_cannot_be_imported(name, why, monkeypatch, capsys):
+    for module in ("mine", "broken"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    Path("mine.py").write_text("Own = 3\n")
+    Path("broken.py").write_text("import nothing_here\n")
+    assert cli.main(["cdf", "t.csv", *EXACT, "--mechanism", name]) == 2
+    told = capsys.readouterr().err
+    assert f"error: --mechanism: there is no {name}: " in told
+    assert why in told
