@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +33,15 @@ def test_it_is_that_of_the_page():
     page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
     first, second, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert first.strip() in inspect.getsource(own_mechanism)
-    exec(second, {"dp": dp, "EachCell": EachCell, "values": SCORES, "grid": GRID})
+    exec(second, {"dp": dp, "np": np, "EachCell": EachCell})
+
+
+def test_the_page_runs_as_it_is_pasted(tmp_path):
+    page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
+    pasted = tmp_path / "pasted.py"
+    pasted.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))
+    ended = subprocess.run([sys.executable, pasted], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_it_is_short():
