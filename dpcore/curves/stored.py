@@ -133,7 +133,13 @@ class Stored:
 
 def read(cls: type[_Class], text: str) -> _Class:
     """Return an object of a class from its JSON."""
-    return made(cls, _parsed("text", text))
+    try:
+        data = _parsed("text", text)
+    except FormatError as error:
+        if "{" in str(text):
+            raise
+        raise FormatError(f"{error}; dpcore.load reads files") from None
+    return made(cls, data)
 
 
 def load(path_or_text: str | bytes | os.PathLike[str]) -> Any:
@@ -261,8 +267,11 @@ def _of_any_kind(data: Any) -> Any:
 def made(cls: type[_Class], data: Any) -> _Class:
     """Return an object of a class from its JSON, as Python's types."""
     kind = cls._kind
-    if not isinstance(data, dict) or data.get("format", "") != kind:
-        raise FormatError(f'not a release: the field "format" has to be "{kind}"')
+    given = data.get("format", "") if isinstance(data, dict) else None
+    if given != kind:
+        known = isinstance(given, str) and given in _kinds.keys() | _HOMES
+        other = f'; dpcore.load reads "{given}"' if known else ""
+        raise FormatError(f'not a release: the field "format" has to be "{kind}"{other}')
     version = data.get("version", 0)
     if kind and (type(version) is not int or version != _VERSION):
         raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")

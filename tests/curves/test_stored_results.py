@@ -245,3 +245,12 @@ def test_a_part_without_a_guarantee_is_not_stored_alone():
     curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], mechanism=dp.mechanisms.NoNoise())
     with pytest.raises(dp.DtypeError, match="must be a whole result"):
         dp.statistics.uniform_bins(curves, 2).to_json()
+
+
+def test_errors_of_a_class_name_what_reads_the_rest():
+    with pytest.raises(dp.FormatError, match=r'be "dpcore.cdf"; dpcore.load reads "dpcore.groups"'):
+        dp.CDF.from_json(RESULTS["groups"].to_json())
+    with pytest.raises(dp.FormatError, match=r'be "dpcore.cdf"$'):
+        dp.CDF.from_json('{"format": "else"}')
+    with pytest.raises(dp.FormatError, match=r"dpcore\.load reads files"):
+        dp.CDF.from_json("own.json")
