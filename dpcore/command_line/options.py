@@ -52,9 +52,15 @@ class Command(NamedTuple):
 
 
 def option(
-    text: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any
+    text: str | Callable[[], str],
+    metavar: str | None = None,
+    kind: Callable[[str], Any] | None = None,
+    **more: Any,
 ) -> Option:
-    """Return an option with its help, the name of its value, and what reads the value."""
+    """Return an option with its help, the name of its value, and what reads the value.
+
+    The help may be a function, which is called when help is asked for.
+    """
     stated = {"help": text, "metavar": metavar, "type": kind}
     return {key: value for key, value in stated.items() if value is not None} | more
 
@@ -66,6 +72,7 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> dict[str, 
         for function in command.functions
         for parameter, keywords in _offered(function)
     }
+    texts: dict[str, Callable[[], str]] = {name: text for name, (_, text) in derived.items()}
     groups = {
         name: group
         for names, required in command.alternatives.items()
@@ -79,11 +86,13 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> dict[str, 
         keywords = dict(own)
         if name in derived and "action" not in own:
             keywords = derived[name][0] | keywords
+        if callable(keywords.get("help")):
+            texts[name] = keywords.pop("help")
         flag = keywords.pop("flag", as_flag(name))
         if flag.startswith("-"):
             keywords["dest"] = name
         groups.get(name, parser).add_argument(flag, **keywords)
-    return {name: text for name, (_, text) in derived.items()}
+    return texts
 
 
 def given(options: argparse.Namespace, function: Callable[..., Any]) -> dict[str, Any]:

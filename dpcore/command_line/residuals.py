@@ -24,7 +24,7 @@ from .arguments import UsageError
 from .options import Command, given, option
 from .reports import about, drawn, figure_of, lines, shown
 from .running import batches, check_outputs, class_of, missing_values, written
-from .shared_options import BUDGET, FILE, FILES
+from .shared_options import FILE, FILES, mechanism_option
 
 __all__ = ["COMMAND"]
 
@@ -255,7 +255,7 @@ COMMAND: Final = Command(
             "number of cells along both axes; give it twice for one number for each axis "
             "(by the number of records)"
         ),
-        "mechanism": BUDGET["mechanism"],
+        "mechanism": mechanism_option(),
         "integers": option(
             "whether both columns hold whole numbers (yes for integers of a Parquet file)"
         ),

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import dpcore
 
 from .. import _check
-from ..mechanisms.base import names, registered
+from ..mechanisms.base import registered
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.budgets import Budget
@@ -27,7 +27,7 @@ from ..records.files import FileError, Format, Progress, record_batches
 from ..releases.cdf import taken
 from .arguments import UsageError, command_of
 from .options import as_flag
-from .shared_options import PICTURES
+from .shared_options import PICTURES, VARIANTS, mechanism_names, takes_a_budget
 
 __all__ = [
     "batches",
@@ -80,7 +80,7 @@ def mechanism_of(
         if options.base not in (None, 2):
             raise UsageError(f"--base must be 2 with --mechanism {name}; got {options.base}")
         name, given = "dyadic", {"epsilon": epsilon, "sensitivity": "paper"}
-    chosen = class_of(name)
+    chosen = class_of(name, *VARIANTS)
     try:
         inspect.signature(chosen).bind(**given)
     except TypeError as error:
@@ -96,8 +96,11 @@ def spent_by(mechanism: dpcore.mechanisms.Mechanism) -> dict[str, Any]:
     return {"mechanism": mechanism, "epsilon": None, "rho": None, "delta": None}
 
 
-def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
-    """Return the class of mechanisms with a name, or the one at ``module:Class``."""
+def class_of(name: str, *variants: str) -> type[dpcore.mechanisms.Mechanism]:
+    """Return the class of mechanisms with a name, or the one at ``module:Class``.
+
+    An error also names the variants that a command takes.
+    """
     chosen = registered(name)
     module, colon, member = name.partition(":")
     if chosen is None and colon and module[:1] not in ("", "."):
@@ -108,17 +111,11 @@ def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
             raise UsageError(f"--mechanism: there is no {name}: {error}") from error
         finally:
             sys.path.remove(os.getcwd())
-    if chosen is None or not _takes_a_budget(chosen):
-        known = [name for name in names() if _takes_a_budget(registered(name))]
-        what = f"must be best, {', '.join(known)}, dyadic-paper, or module:Class"
+    if chosen is None or not takes_a_budget(chosen):
+        known = ", ".join([*mechanism_names(), *variants])
+        what = f"must be best, {known}, or module:Class"
         raise UsageError(f"--mechanism {what}; got {name!r}")
     return chosen
-
-
-def _takes_a_budget(chosen: Any) -> bool:
-    """Return whether this is a class of mechanisms that take an epsilon."""
-    is_one = isinstance(chosen, type) and issubclass(chosen, dpcore.mechanisms.Mechanism)
-    return is_one and "epsilon" in inspect.signature(chosen).parameters
 
 
 def check_outputs(options: argparse.Namespace) -> None:

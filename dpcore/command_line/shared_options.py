@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
+
+import dpcore
 
 from ..curves.smoothing import Norm
 from ..records.sources import Format
 from .options import Option, option
 
-__all__ = ["BOUNDS", "BUDGET", "FILE", "FILES", "ONE_BUDGET", "PICTURES", "QUIET", "SMOOTH", "size"]
+__all__ = [
+    "BOUNDS",
+    "BUDGET",
+    "FILE",
+    "FILES",
+    "ONE_BUDGET",
+    "PICTURES",
+    "QUIET",
+    "SMOOTH",
+    "VARIANTS",
+    "mechanism_names",
+    "mechanism_option",
+    "size",
+    "takes_a_budget",
+]
 
+
+def mechanism_names() -> list[str]:
+    """Return the names of mechanisms that need no module."""
+    from ..mechanisms.base import names, registered  # the options themselves do not need them
+
+    return [name for name in names() if takes_a_budget(registered(name))]
+
+
+def takes_a_budget(chosen: Any) -> bool:
+    """Return whether this is a class of mechanisms that take an epsilon."""
+    is_one = isinstance(chosen, type) and issubclass(chosen, dpcore.mechanisms.Mechanism)
+    return is_one and "epsilon" in inspect.signature(chosen).parameters
+
+
+def mechanism_option(*variants: str) -> Option:
+    """Return the option for a mechanism, by its name or that of a variant, or of one's own."""
+
+    def text() -> str:
+        known = ", ".join([*mechanism_names(), *variants])
+        return (
+            f"the mechanism: best, {known}, or module:Class of your own (best: the most accurate)"
+        )
+
+    return option(text, "M", default="best")
+
+
+VARIANTS: Final = ("dyadic-paper",)  # beside the names of mechanisms
 PICTURES: Final = (".png", ".pdf", ".svg")
 QUIET: Final[Option] = option("no progress bar", action="store_true")
 FILE: Final[Option] = option(
@@ -33,12 +77,7 @@ BUDGET: Final[dict[str, Option | None]] = {
     "rho": option("zero-concentrated privacy to spend"),
     "delta": option("delta to spend, together with --epsilon"),
     "neighbours": None,  # the commands take n for public: it chooses cells and mechanisms
-    "mechanism": option(
-        "the mechanism: best, the name of one, or module:Class of your own "
-        "(best: the most accurate one)",
-        "M",
-        default="best",
-    ),
+    "mechanism": mechanism_option(*VARIANTS),
     "base": option("children of each node of a dyadic tree (2)", "K", int),
 }
 ONE_BUDGET: Final[dict[tuple[str, ...], bool]] = {("epsilon", "rho"): True}
