@@ -10,11 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._check import integer
+from ..errors import DtypeError
+from ..summaries.grid import MOST_CELLS
 from ..trust import Client, PartialSum, Protocol, ReportError, Server, TrustModel, agree, release
+from ..trust.protocol.rounds import MOST_CLIENTS, names_of
 
 __all__ = ["check_trust_model"]
 
 _ROUND = bytes(16)
+_OF_EACH_CELL = 10  # fewer random reports of one record may be equal by chance
 _TOLERANCE = 8.0  # in standard deviations
 
 
@@ -26,7 +31,8 @@ def check_trust_model(trust: TrustModel, size: int = 8, clients: int = 200) -> N
     trust
         The trust model.
     size, clients
-        The number of cells, and of clients that report; at least as many as the trust model needs.
+        The number of cells, 2 or more, and of clients that report: at least 10 for each cell, and
+        as many as the trust model needs.
 
     Raises
     ------
@@ -49,6 +55,10 @@ def check_trust_model(trust: TrustModel, size: int = 8, clients: int = 200) -> N
     ...     print(str(error)[:28], 8)
     an error is more than 8 time 8
     """
+    if not isinstance(trust, TrustModel):
+        raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(TrustModel)}")
+    size = integer("size", size, 2, MOST_CELLS)
+    clients = integer("clients", clients, _OF_EACH_CELL * size, MOST_CLIENTS)
     several = trust.round(size).most_records not in (None, 1)
     protocol = Protocol(trust, size, _ROUND, empty=size if several else None)
     cells = np.arange(clients) % (size - 1)  # none is in the last cell

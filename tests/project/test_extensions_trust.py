@@ -371,3 +371,18 @@ class WithDelta(RandomisedResponse):
     @property
     def privacy(self):
         return dp.Privacy(self.epsilon, self.delta)
+
+
+@pytest.mark.parametrize(
+    ("told", "arguments"),
+    {
+        "trust must be a .*; got Dyadic": (dp.mechanisms.Dyadic(1.0),),
+        "trust must be a .*; got ABCMeta": (dp.trust.Local,),
+        "size must be between 2": (MODELS[-1], 1),
+        "clients must be between 80": (MODELS[-1], 8, 79),
+        "clients must be an integer": (MODELS[-1], 8, 100.0),
+    }.items(),
+)
+def test_what_is_no_trust_model_or_no_number_of_clients(told, arguments):
+    with pytest.raises((dp.DtypeError, dp.ParameterError), match=told):
+        check_trust_model(*arguments)
