@@ -291,6 +291,9 @@ class Mechanism(ABC):
     def _budget(self) -> Allowance:
         """Return the allowance of one release, as the fields state it."""
         own = _names(type(self))
+        if not own and not is_dataclass(self):
+            what = "must be a dataclass, whose fields are the parameters"
+            raise ParameterError("mechanism", type(self).__name__, what)
         stated: list[Any] = [getattr(self, name) if name in own else None for name in _OF_BUDGETS]
         if "neighbours" not in own:
             stated[2] = "replace-one"

@@ -285,3 +285,16 @@ def test_a_mechanism_that_is_sent_by_its_value_is_made_again_in_workers():
     late = type("Late", (EachCell,), {"__module__": sent})
     late.name = sent  # as cloudpickle does
     assert dp.mechanisms.from_curve(dp.cdf(SCORES, GRID, late(2.0))) == late(2.0)
+
+
+def test_a_mechanism_that_is_no_dataclass_is_told_so():
+    class Plain(EachCell.__base__):
+        name = "plain"
+
+        def __init__(self, epsilon):
+            self.epsilon = epsilon
+
+        _fill, noise_deviation = EachCell._fill, EachCell.noise_deviation
+
+    with pytest.raises(dp.ParameterError, match="mechanism must be a dataclass"):
+        dp.cdf(SCORES, GRID, Plain(2.0))
