@@ -6,32 +6,16 @@ docs/guides/clients.md explains the terms, the measurement of the three constant
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from fractions import Fraction
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from .models.distributed import DistributedNoise
-from .models.local import Local
+from .models.advised import Advised, Purpose
+from .protocol.rounds import MOST_CLIENTS
 
-__all__ = [
-    "MOST_CLIENTS",
-    "MOST_HEIGHT",
-    "Population",
-    "Purpose",
-    "Setting",
-    "TrustModel",
-    "best_setting",
-    "mechanism",
-    "theorem_errors",
-]
+__all__ = ["MOST_HEIGHT", "Population", "Setting", "best_setting"]
 
-TrustModel = Literal["secure-aggregation", "distributed-noise", "local"]
-Purpose = Literal["auc", "metrics", "calibration"]
-
-MOST_CLIENTS: Final = 2**40
 MOST_HEIGHT: Final = 16
 # Measured (docs/guides/clients.md, section 6): the mean absolute errors that noise causes, in units
 # of its deviation in a cumulative count over M. For a bucket's rate, multiply by the number of
@@ -52,16 +36,19 @@ class Population(NamedTuple):
         The epsilon of the mechanism; without a meaning where sums are exact.
     model
         Who is trusted.
+    is_exact
+        Whether there is no noise.
     """
 
     clients: int
     epsilon: float
-    model: TrustModel
+    model: type[Advised]
+    is_exact: bool
 
     def noise(self, height: int) -> float:
         """Return the noise deviation of a cumulative count, over M, with 2^h cells for a class."""
         unit = _unit_noise(self.epsilon, self.model, height)
-        return unit / (math.sqrt(self.clients) if self.model == "local" else self.clients)
+        return unit / (math.sqrt(self.clients) if self.model.noisy_reports else self.clients)
 
 
 class Setting(NamedTuple):
@@ -88,17 +75,9 @@ class Setting(NamedTuple):
     sampling: float = 0.0
 
 
-def mechanism(
-    epsilon: float | Fraction, clients: int, model: TrustModel
-) -> DistributedNoise | Local:
-    """Return the mechanism of a trust model with noise."""
-    kind = DistributedNoise if model == "distributed-noise" else Local
-    return kind(epsilon, clients)
-
-
 def best_setting(population: Population, purpose: Purpose) -> Setting:
     """Return the setting with the least error, which is at most 1."""
-    if population.model == "secure-aggregation" and purpose != "calibration":
+    if population.is_exact and purpose != "calibration":
         height = min(max(1, math.ceil(math.log2(population.clients))), MOST_HEIGHT)
         best = _setting(population, purpose, height)
     else:
@@ -109,41 +88,15 @@ def best_setting(population: Population, purpose: Purpose) -> Setting:
     return best._replace(error=min(best.error, 1.0))
 
 
-def theorem_errors(
-    population: Population, settings: Mapping[Purpose, Setting]
-) -> dict[Purpose, float]:
-    """Return Theorems 2 and 4 to 8 with all constants 1."""
-    m, epsilon = float(population.clients), population.epsilon
-    if population.model == "secure-aggregation":
-        return {
-            "auc": settings["auc"].buckets ** -2.0,
-            "metrics": 1.0 / settings["metrics"].buckets,
-            "calibration": m ** (-1 / 3),
-        }
-    if population.model == "distributed-noise":
-        return {
-            "auc": (1.0 / epsilon + 1.0 / settings["auc"].buckets) / m,
-            "metrics": (epsilon * m) ** (-2 / 3),
-            "calibration": m ** (-1 / 3) + m ** (-2 / 3) / epsilon,
-        }
-    return {
-        "auc": settings["auc"].height / (epsilon * math.sqrt(m)),
-        "metrics": epsilon ** (-2 / 3) * m ** (-1 / 3),
-        "calibration": epsilon**-0.5 * m**-0.25,
-    }
-
-
 @lru_cache(maxsize=1024)
-def _unit_noise(epsilon: float, model: TrustModel, height: int) -> float:
+def _unit_noise(epsilon: float, model: type[Advised], height: int) -> float:
     """Return the root mean square error over thresholds, for 2^h cells a class and spread records.
 
-    For local privacy it is proportional to the square root of M, and divided by it.
+    If reports have noise, it is proportional to the square root of M, and divided by it.
     """
-    if model == "secure-aggregation":
-        return 0.0
     size = 2 ** (height + 1)
-    error = mechanism(epsilon, MOST_CLIENTS, model).mean_squared_error(size)
-    scale = MOST_CLIENTS if model == "local" else 1.0
+    error = model.for_advice(epsilon, MOST_CLIENTS).mean_squared_error(size)
+    scale = MOST_CLIENTS if model.noisy_reports else 1.0
     return math.sqrt(error / scale * size / (size - 1))
 
 

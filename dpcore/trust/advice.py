@@ -6,25 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 from .. import _check
 from ..curves import forms
 from ..curves.stored import Stored
-from ..errors import ParameterError
-from ._advice_model import (
-    MOST_CLIENTS,
-    MOST_HEIGHT,
-    Population,
-    Purpose,
-    Setting,
-    TrustModel,
-    best_setting,
-    mechanism,
-    theorem_errors,
-)
+from ._advice_model import MOST_HEIGHT, Population, Setting, best_setting
+from .models.advised import Advised, Purpose
+from .protocol.rounds import MOST_CLIENTS, trust_models
 
-__all__ = ["Advice", "Enough", "Purpose", "TrustModel", "advise", "enough"]
+__all__ = ["Advice", "Enough", "Purpose", "advise", "enough"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,7 +76,7 @@ class Enough(NamedTuple):
     """The fewest clients that are enough, to within 1 %; None if more than 2^40 are needed."""
 
 
-def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) -> Advice:
+def advise(clients: int, epsilon: float | Fraction | None, model: str) -> Advice:
     """Say how fine a score histogram a number of clients supports, and what error to expect.
 
     Parameters
@@ -129,11 +120,14 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
     population = _population(clients, epsilon, model)
     purposes: tuple[Purpose, ...] = get_args(Purpose)
     settings = {purpose: best_setting(population, purpose) for purpose in purposes}
+    heights = {purpose: setting.height for purpose, setting in settings.items()}
+    buckets = {purpose: setting.buckets for purpose, setting in settings.items()}
+    sizes = population.epsilon, float(population.clients), heights, buckets
     return Advice(
-        heights={purpose: setting.height for purpose, setting in settings.items()},
-        buckets={purpose: setting.buckets for purpose, setting in settings.items()},
+        heights=heights,
+        buckets=buckets,
         expected_errors={purpose: setting.error for purpose, setting in settings.items()},
-        theorem_errors=theorem_errors(population, settings),
+        theorem_errors=population.model.theorem_errors(*sizes),
         reasons=_reasons(population, settings),
     )
 
@@ -141,7 +135,7 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
 def enough(
     clients: int,
     epsilon: float | Fraction | None,
-    model: TrustModel,
+    model: str,
     error: float,
     purpose: Purpose = "metrics",
 ) -> Enough:
@@ -196,22 +190,22 @@ def enough(
     return Enough(now <= goal, now, high)
 
 
-def _population(clients: int, epsilon: float | Fraction | None, model: TrustModel) -> Population:
+def _population(clients: int, epsilon: float | Fraction | None, model: str) -> Population:
     """Check the arguments that both functions take."""
-    _check.choice("model", model, TrustModel)
+    models = cast("list[type[Advised]]", trust_models(Advised))
+    known = {kind.advised: kind for kind in models}
+    _check.choice("model", model, Literal[*known])
     checked = _check.integer("clients", clients, 1, MOST_CLIENTS)
-    if model == "secure-aggregation":
-        return Population(checked, 1.0, model)
-    if epsilon is None:
-        raise ParameterError("epsilon", epsilon, f"must be a number for {model!r}")
-    mechanism(epsilon, checked, model)  # this call checks epsilon
-    return Population(checked, float(epsilon), model)
+    trust = known[model].for_advice(epsilon, checked)
+    is_exact = trust.privacy.epsilon == math.inf
+    number = 1.0 if is_exact or epsilon is None else float(epsilon)
+    return Population(checked, number, known[model], is_exact)
 
 
 def _reasons(population: Population, settings: Mapping[Purpose, Setting]) -> tuple[str, ...]:
     """Say which terms are balanced."""
     area, metrics, rates = settings["auc"], settings["metrics"], settings["calibration"]
-    if population.model == "secure-aggregation":
+    if population.is_exact:
         of_area = (
             f"AUC: without noise all {area.buckets} cells are buckets; they cause an error of "
             f"{area.bucketing:.2g}."

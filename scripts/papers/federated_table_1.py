@@ -15,7 +15,6 @@ import dpcore as dp
 from dpcore import studies
 from dpcore.statistics import HistogramBinning, ScoreHistogram
 from dpcore.trust import advise
-from dpcore.trust.advice import TrustModel
 
 from ._federated import (
     AREAS,
@@ -41,7 +40,7 @@ from ._figure import Figure, Made, Outcome, Runs
 
 Sizes = dict[str, int]
 RELEASES = 3  # of the same records
-ADVISED: dict[str, tuple[TrustModel, float | None]] = {
+ADVISED: dict[str, tuple[str, float | None]] = {
     "Federated": ("secure-aggregation", None),
     "DistDP": ("distributed-noise", DISTRIBUTED),
     "LocalDP": ("local", LOCAL),

@@ -13,7 +13,6 @@ from dpcore.mechanisms import Hierarchy, Mechanism, NoNoise
 from dpcore.statistics import ScoreHistogram, classifier
 from dpcore.statistics.score_histograms import IntervalKind
 from dpcore.trust import DistributedNoise, Local, advise
-from dpcore.trust.advice import TrustModel
 
 Values = NDArray[np.float64]
 Rng = np.random.Generator
@@ -70,7 +69,7 @@ def shares(name: str) -> Values:
     return np.asarray(DENSITIES[name] / DENSITIES[name].sum())
 
 
-def mechanism_of(model: TrustModel, epsilon: float, clients: int) -> DistributedNoise | Local:
+def mechanism_of(model: str, epsilon: float, clients: int) -> DistributedNoise | Local:
     """Return a trust model with noise."""
     kind = Local if model == "local" else DistributedNoise
     return kind(epsilon, clients)
@@ -87,9 +86,7 @@ def mechanism_of(model: TrustModel, epsilon: float, clients: int) -> Distributed
         {"model": "local", "epsilon": [1.0, 5.0], "clients": SIZES, "height": [4, 7, 10]},
     ]
 )
-def constants(
-    model: TrustModel, epsilon: float, clients: int, height: int, rng: Rng
-) -> dict[str, float]:
+def constants(model: str, epsilon: float, clients: int, height: int, rng: Rng) -> dict[str, float]:
     """Return the errors that noise makes, in the units of docs/guides/clients.md, section 4.
 
     The study compares noisy releases with exact ones of the same cells.
@@ -137,9 +134,7 @@ def _rate_error(noisy: dp.ScoreCurves, exact: dp.ScoreCurves, size: int) -> floa
         {"model": "local", "epsilon": [5.0, 1.0], "clients": SIZES, "scores": list(DENSITIES)},
     ]
 )
-def predicted(
-    model: TrustModel, epsilon: float, clients: int, scores: str, rng: Rng
-) -> dict[str, float]:
+def predicted(model: str, epsilon: float, clients: int, scores: str, rng: Rng) -> dict[str, float]:
     """Return the absolute errors at the advised settings, by purpose."""
     mechanism, found = mechanism_of(model, epsilon, clients), advise(clients, epsilon, model)
     records = Records.drawn(clients, scores, rng)

@@ -13,7 +13,7 @@ from _studies import replicates, run
 
 from dpcore.studies import Results
 from dpcore.trust import advise, enough
-from dpcore.trust.advice import Purpose, TrustModel
+from dpcore.trust.advice import Purpose
 
 from ._server_memory import memory
 from ._trust_experiments import (
@@ -36,7 +36,7 @@ NOISES: dict[str, dict[str, Any]] = {
     "local, epsilon 1": {"model": "local", "epsilon": 1},
     "local, epsilon 5": {"model": "local", "epsilon": 5},
 }
-PREDICTED: tuple[tuple[TrustModel, float], ...] = (
+PREDICTED: tuple[tuple[str, float], ...] = (
     ("distributed-noise", 1.0),
     ("local", 5.0),
     ("local", 1.0),
@@ -123,7 +123,7 @@ def of_predictions(results: Results) -> list[str]:
 def of_clients() -> list[str]:
     """Return the number of clients that an error needs."""
     rows = []
-    models: list[tuple[TrustModel, float | None]] = [("secure-aggregation", None), *PREDICTED]
+    models: list[tuple[str, float | None]] = [("secure-aggregation", None), *PREDICTED]
     for model, epsilon in models:
         found = [enough(10**5, epsilon, model, error, purpose) for purpose, error in GOALS]
         cells = [f"{each.clients:,}" if each.clients else "more than $2^{40}$" for each in found]

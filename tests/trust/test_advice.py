@@ -20,14 +20,19 @@ from tests.trust.rounds import RNG
 FINE = 2**16
 CENTRES = (np.arange(FINE) + 0.5) / FINE
 POPULATIONS = {"uniform": np.full(FINE, 1 / FINE), "beta": CENTRES * (1 - CENTRES) ** 2}
-MODELS = ("secure-aggregation", "distributed-noise", "local")
+KINDS = {
+    "secure-aggregation": SecureAggregation,
+    "distributed-noise": DistributedNoise,
+    "local": Local,
+}
+MODELS = tuple(KINDS)
 PURPOSES = ("auc", "metrics", "calibration")
 
 
 def mechanism(model, epsilon, clients):
     if model == "secure-aggregation":
         return SecureAggregation()
-    return {"distributed-noise": DistributedNoise, "local": Local}[model](epsilon, clients)
+    return KINDS[model](epsilon, clients)
 
 
 def area(negatives, positives):
@@ -142,7 +147,27 @@ def test_exact_sums_have_the_errors_predicted(clients):
 def test_noise_is_that_of_the_stated_errors(model, clients):
     stated = mechanism(model, 2.0, clients).mean_squared_error(2**8) * 256 / 255
     stated = math.sqrt(stated) / clients
-    assert Population(clients, 2.0, model).noise(7) == pytest.approx(stated, rel=0.02)
+    assert Population(clients, 2.0, KINDS[model], False).noise(7) == pytest.approx(stated, rel=0.02)
+
+
+class TwiceAsNoisy(DistributedNoise):
+    """A trust model that ``advise`` has never heard of."""
+
+    __slots__ = ()
+    advised = "twice-as-noisy"
+
+    def mean_squared_error(self, size):
+        return 4 * super().mean_squared_error(size)
+
+
+def test_the_registry_answers_for_trust_models():
+    noises = [Population(9, 1.0, kind, False).noise(3) for kind in (DistributedNoise, TwiceAsNoisy)]
+    assert noises[1] == 2 * noises[0]
+    advice = [advise(10**5, 1.0, model) for model in ("distributed-noise", TwiceAsNoisy.advised)]
+    assert advice[0].expected_errors["auc"] < advice[1].expected_errors["auc"]
+    assert enough(10**5, 1.0, TwiceAsNoisy.advised, 0.01).enough
+    with pytest.raises(ParameterError, match="'twice-as-noisy'"):
+        advise(10**5, 1.0, "central")
 
 
 @pytest.mark.needs_jit

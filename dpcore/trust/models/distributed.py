@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 from ... import _check
 from ...errors import ParameterError
@@ -15,6 +15,7 @@ from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from ..protocol.rounds import MOST_CLIENTS, Bounded, WithVectors
 from ..protocol.wire import RoundError
+from .advised import Advised, Purpose
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound
 from .tree_of_shares import TreeOfShares
@@ -26,7 +27,7 @@ _DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
 
 
 @dataclass(frozen=True, slots=True)
-class DistributedNoise(TreeOfShares, WithVectors, Bounded):
+class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
     """Differential privacy for a sum of reports, each of which contains a share of the noise.
 
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
@@ -90,6 +91,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded):
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
     records: int | None = 1
+    advised: ClassVar[str] = "distributed-noise"
 
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
@@ -174,7 +176,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded):
         """
         of_tree = self._hierarchy().describe()
         return {
-            "name": "distributed-noise",
+            "name": self.advised,
             "epsilon": float(self.epsilon),
             "clients": self.clients,
             "records": "any number" if self.records is None else self.records,
@@ -182,6 +184,30 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded):
             "reporting": self.reports,
             "branching": of_tree["branching"],
             "budgets": of_tree["budgets"],
+        }
+
+    @classmethod
+    def theorem_errors(
+        cls,
+        epsilon: float,
+        clients: float,
+        heights: Mapping[Purpose, int],
+        buckets: Mapping[Purpose, int],
+    ) -> dict[Purpose, float]:
+        """Return the errors, which fall with the number of clients.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
+        >>> errors = DistributedNoise.theorem_errors(1.0, 10_000, sizes, sizes)
+        >>> {purpose: round(error, 4) for purpose, error in errors.items()}
+        {'auc': 0.0001, 'metrics': 0.0022, 'calibration': 0.0486}
+        """
+        return {
+            "auc": (1.0 / epsilon + 1.0 / buckets["auc"]) / clients,
+            "metrics": (epsilon * clients) ** (-2 / 3),
+            "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
         }
 
     def _hierarchy(self) -> Hierarchy:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,7 @@ from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from ..protocol.rounds import Bounded, WithVectors
+from .advised import Advised, Purpose
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound
 
@@ -23,7 +27,7 @@ _MOST_SERVERS = 2**8
 
 
 @dataclass(frozen=True, slots=True)
-class SecureAggregation(Bounded, WithVectors):
+class SecureAggregation(Bounded, WithVectors, Advised):
     """The exact sum of all reports, and nothing else about them: **no differential privacy**.
 
     Each client splits its report into shares for servers that do not collude. Each server alone
@@ -57,6 +61,7 @@ class SecureAggregation(Bounded, WithVectors):
 
     servers: int = 2
     records: int = 1
+    advised: ClassVar[str] = "secure-aggregation"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", most_records(self.records))
@@ -94,7 +99,7 @@ class SecureAggregation(Bounded, WithVectors):
         {'name': 'secure-aggregation', 'servers': 3, 'records': 1}
         """
         return {
-            "name": "secure-aggregation",
+            "name": self.advised,
             "servers": self.servers,
             "records": self.records,
         }
@@ -111,6 +116,42 @@ class SecureAggregation(Bounded, WithVectors):
         own = VectorRound(self, size, self.servers)
         own.records = own.most_records = self.records
         return own
+
+    @classmethod
+    def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:
+        """Return the default; epsilon has no meaning here.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation.for_advice(None, 1000).mean_squared_error(16)
+        0.0
+        """
+        return cls()
+
+    @classmethod
+    def theorem_errors(
+        cls,
+        epsilon: float,
+        clients: float,
+        heights: Mapping[Purpose, int],
+        buckets: Mapping[Purpose, int],
+    ) -> dict[Purpose, float]:
+        """Return the errors of buckets and of the sample.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
+        >>> errors = SecureAggregation.theorem_errors(1.0, 10_000, sizes, sizes)
+        >>> {purpose: round(error, 4) for purpose, error in errors.items()}
+        {'auc': 0.0156, 'metrics': 0.125, 'calibration': 0.0464}
+        """
+        return {
+            "auc": buckets["auc"] ** -2.0,
+            "metrics": 1.0 / buckets["metrics"],
+            "calibration": clients ** (-1 / 3),
+        }
 
     def remembered(self, size: int) -> None:
         """Return None: there is no noise.
