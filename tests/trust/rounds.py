@@ -93,7 +93,7 @@ def resigned(report, **changes):
     """A report with other content, and the right tag: as its client would have made it."""
     changed = replace(wire.decode(report), **changes)
     key = wire.client_key(wire.OPEN, changed.round_id, changed.report_id)
-    return wire.encode(wire.signed(changed, key))
+    return wire.encode(changed, key)
 
 
 def refusal(server, report):

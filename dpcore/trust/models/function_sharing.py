@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal, Self
@@ -18,7 +18,7 @@ from ...privacy.allowance import Allowance
 from .. import comparison
 from ..comparison.generation import keys_from_seeds
 from ..protocol import wire
-from ..protocol.rounds import Answering, AnsweringRound, Counts, Memory, Settled, Words
+from ..protocol.rounds import Answering, AnsweringRound, Counts, Memory, Words
 from ..protocol.wire import ReportError
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret
@@ -167,10 +167,10 @@ class _Functions(ServerSecret):
         """Which server this is, from 0."""
         return self.at
 
-    def with_settled(self, reports: Sequence[Settled]) -> Self:
-        fresh = b"".join(report.payload for report in reports if report.kind == wire.FUNCTION)
+    def with_settled(self, kind: int, payloads: Mapping[bytes, bytes]) -> Self:
+        fresh = b"".join(payloads.values()) if kind == wire.FUNCTION else b""
         keys = _with(self.keys, fresh) if fresh else self.keys
-        return replace(ServerSecret.with_settled(self, reports), keys=keys)
+        return replace(self, content=self.content_with(kind, payloads), keys=keys)
 
     def with_all_of(self, other: Memory) -> Self:
         assert isinstance(other, _Functions)

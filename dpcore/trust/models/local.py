@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -36,6 +36,7 @@ from .unary_reports import perturbed
 __all__ = ["Local"]
 
 _MOST_DEALT = 10**9  # up to so many clients, NumPy draws without replacement
+_ONE = np.ones(1, np.uint64)
 _ROUNDING = Fraction(1, 2**48)  # more than the rounding error of a few operations
 
 
@@ -439,11 +440,10 @@ class _BitRound(Round):
         if used and payload[-1] >> used:
             raise ReportError("payload", "has bits behind the last node")
 
-    def counted(self, kind: int, payload: bytes) -> Iterator[tuple[int, NDArray[Any]]]:
+    def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[Any]]]:
         level, packed = payload[0], np.frombuffer(payload, np.uint8, offset=1)
-        yield level - 1, np.ones(1, np.uint64)
         bits = np.unpackbits(packed, count=self.level_size(level), bitorder="little")
-        yield len(self.asked) + int(self.starts[level]), bits
+        return [(level - 1, _ONE), (len(self.asked) + self.levels[level].start, bits)]
 
     def check_answers(self, answers: Sequence[int]) -> None:
         if not answers[-1]:

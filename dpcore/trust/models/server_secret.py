@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from ...noise.sources import KEY_BYTES, Source, random_bytes
 from ..protocol import wire
-from ..protocol.rounds import Memory, Settled
+from ..protocol.rounds import Memory
 
 __all__ = ["ServerSecret"]
 
@@ -47,13 +47,17 @@ class ServerSecret(Memory):
         """Return the key and the content."""
         return self.noise_key + self.content.to_bytes(_CONTENT_BYTES, "little")
 
-    def with_settled(self, reports: Sequence[Settled]) -> Self:
+    def with_settled(self, kind: int, payloads: Mapping[bytes, bytes]) -> Self:
         """Return the secret with reports in its content."""
-        content = self.content
-        for kind, report_id, payload in reports:
-            said = _SETTLED + bytes([kind]) + report_id + payload
+        return replace(self, content=self.content_with(kind, payloads))
+
+    def content_with(self, kind: int, payloads: Mapping[bytes, bytes]) -> int:
+        """Return the content with reports in it, too."""
+        content, start = self.content, _SETTLED + bytes([kind])
+        for report_id, payload in payloads.items():
+            said = start + report_id + payload
             content ^= int.from_bytes(wire.keyed_hash(self.noise_key, said), "little")
-        return replace(self, content=content)
+        return content
 
     def with_all_of(self, other: Memory) -> Self:
         """Return this key with what both servers' clients have sent."""

@@ -51,7 +51,7 @@ class ShareRound(Round):
             seed = random_bytes(wire.SEED_BYTES, stream)
             rest = rest - wire.expanded(seed, rest.size)
             payloads.append(seed)
-        return [*payloads, rest.astype("<u8").tobytes()]
+        return [*payloads, rest.astype("<u8", copy=False).tobytes()]
 
     def kind(self, place: int) -> int:
         """Return that of shares for the last server, and that of seeds for the others."""
@@ -63,7 +63,9 @@ class ShareRound(Round):
 
     def counted(self, kind: int, payload: bytes) -> list[tuple[int, Words]]:
         """Return the share, which is added to all totals."""
-        return [(0, wire.share(kind, payload, self.shared_words))]
+        if kind == wire.SEED:
+            return [(0, wire.expanded(payload, self.shared_words))]
+        return [(0, np.frombuffer(payload, "<u8"))]
 
     def records_in(self, sums: Sums) -> int:
         """Return the number of records; without a contribution bound, it is the root's."""

@@ -132,11 +132,10 @@ class Client:
         payloads = own.report(*contributed, stream)
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
         of_all = protocol.round_id, protocol.digest, ticket.report_id
-        reports = [
-            Report(own.kind(place), *of_all, payload, stream.simulated)
+        encoded = [
+            wire.encode(Report(own.kind(place), *of_all, payload, stream.simulated), ticket.key)
             for place, payload in enumerate(payloads)
         ]
-        encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
         self._check_here()  # a signal handler may have forked, and the child may have reported
         return encoded
 

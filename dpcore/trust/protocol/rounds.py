@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
@@ -36,7 +36,6 @@ __all__ = [
     "Pointwise",
     "Remembered",
     "Round",
-    "Settled",
     "Sums",
     "TrustModel",
     "VectorsRound",
@@ -52,14 +51,6 @@ Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]  # modulo 2^64
 _Cells = TypeVar("_Cells", int, Counts)
 _known: Final[dict[str, type[TrustModel]]] = {}
-
-
-class Settled(NamedTuple):
-    """A report that a server counts."""
-
-    kind: int
-    report_id: bytes
-    payload: bytes
 
 
 class Sums(NamedTuple):
@@ -158,8 +149,8 @@ class TrustModel(Mechanism):
                     for start, numbers in own.counted(kind, payload):
                         words[place, start : start + numbers.size] += numbers
                     if (memory := memories[place]) is not None:
-                        settled = Settled(kind, bytes(wire.ID_BYTES), payload)
-                        memories[place] = memory.with_settled([settled])
+                        settled = {bytes(wire.ID_BYTES): payload}
+                        memories[place] = memory.with_settled(kind, settled)
             totals = np.zeros(own.words, np.uint64)
             for stored, memory in zip(words, memories, strict=True):  # each server has its noise
                 totals += own.given(stored[len(own.asked) :], memory, b"", stream.simulated)
@@ -270,8 +261,8 @@ class Memory(ABC):
         return None
 
     @abstractmethod
-    def with_settled(self, reports: Sequence[Settled]) -> Memory:
-        """Return the memory after reports have been settled."""
+    def with_settled(self, kind: int, payloads: Mapping[bytes, bytes]) -> Memory:
+        """Return the memory after reports of a kind have been settled: payloads, by id."""
 
     @abstractmethod
     def with_all_of(self, other: Memory) -> Memory:
@@ -414,7 +405,7 @@ class Round(ABC):
     @property
     def words(self) -> int:
         """How many numbers servers give away."""
-        return int(self.starts[-1])
+        return int(self.levels[-1].stop)
 
     @property
     def shared_words(self) -> int:
@@ -610,7 +601,8 @@ class Round(ABC):
         >>> [own.level_size(level) for level in range(3)]
         [1, 16, 250]
         """
-        return int(self.starts[level + 1] - self.starts[level])
+        part = self.levels[level]
+        return int(part.stop - part.start)
 
     def node(self, cell: _Cells, level: int) -> _Cells:
         """Return the node of a level that contains a cell, or the nodes of an array of cells.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .rounds import Memory, Round, Settled, Words
+from .rounds import Memory, Round, Words
 from .wire import REASONS, Reason, Report
 
 __all__ = ["Tally"]
@@ -94,29 +94,28 @@ class Tally:
     def take(self, report: Report, of: Round) -> None:
         """Take a report, which has been checked: it waits for other servers, if there are any."""
         accepted, simulated = self.accepted + 1, self.simulated or report.simulated
+        one = {report.report_id: report.payload}
         if of.receivers > 1:
-            waits = {report.kind: {report.report_id: report.payload}}
-            self.change(_Change(accepted, simulated, waiting=waits))
+            self.change(_Change(accepted, simulated, waiting={report.kind: one}))
             return
         words: dict[int, Words] = {}
         for start, numbers in of.counted(report.kind, report.payload):
             words[start] = words.get(start, self.words[start : start + numbers.size]) + numbers
-        settled = [Settled(report.kind, report.report_id, report.payload)]
-        memory = None if self.memory is None else self.memory.with_settled(settled)
+        memory = None if self.memory is None else self.memory.with_settled(report.kind, one)
         self.change(_Change(accepted, simulated, words, {report.report_id}, memory=memory))
 
     def settle(self, ids: Collection[bytes], of: Round) -> None:
         """Add up reports that wait, and forget them."""
-        settled, words = [], None
+        words, memory = None, self.memory
         for kind, payloads in self.waiting.items():
-            for identity in ids:
-                if identity in payloads:
-                    settled.append(Settled(kind, identity, payloads[identity]))
-        for kind, _, payload in settled:
-            for start, numbers in of.counted(kind, payload):
-                words = self.words.copy() if words is None else words
-                words[start : start + numbers.size] += numbers
-        memory = None if self.memory is None else self.memory.with_settled(settled)
+            settled = {identity: payloads[identity] for identity in ids if identity in payloads}
+            for payload in settled.values():
+                for start, numbers in of.counted(kind, payload):
+                    words = self.words.copy() if words is None else words
+                    is_all = numbers.size == words.size  # then a slice would only take time
+                    part = words if is_all else words[start : start + numbers.size]
+                    part += numbers
+            memory = None if memory is None else memory.with_settled(kind, settled)
         changed = {} if words is None else {0: words}
         self.change(_Change(self.accepted, self.simulated, changed, ids, memory=memory))
 

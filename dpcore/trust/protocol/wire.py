@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -36,8 +36,6 @@ __all__ = [
     "encode",
     "expanded",
     "keyed_hash",
-    "share",
-    "signed",
     "tag_of",
 ]
 
@@ -74,6 +72,7 @@ OPEN: Final = b""  # replaces an enrolment's key if everybody may report
 _LABEL: Final = b"dpcore client key"
 _KINDS: Final = (ADDITIVE, SEED, BITS, FUNCTION, OWN)
 _SIMULATED: Final = 1
+_FROM_ZERO: Final = modes.CTR(bytes(16))
 _PREFIX: Final = 5  # the magic number and the version have these places in all versions
 
 
@@ -151,14 +150,14 @@ def tag_of(report: Report, key: bytes) -> bytes:
     return keyed_hash(key, _head(report) + report.payload)
 
 
-def signed(report: Report, key: bytes) -> Report:
-    """Return a report with its tag."""
-    return replace(report, tag=tag_of(report, key))
+def encode(report: Report, key: bytes | None = None) -> bytes:
+    """Return a report as bytes: a header of 60, the tag of 32, and the payload.
 
-
-def encode(report: Report) -> bytes:
-    """Return a report as bytes: a header of 60, the tag of 32, and the payload."""
-    return _head(report) + report.tag + report.payload
+    The tag is the one that this key makes; None: the report's own.
+    """
+    head = _head(report)
+    tag = report.tag if key is None else keyed_hash(key, head + report.payload)
+    return head + tag + report.payload
 
 
 def _head(report: Report) -> bytes:
@@ -232,10 +231,5 @@ def expanded(seed: bytes, words: int) -> NDArray[np.uint64]:
     It is the key stream of AES-256 in counter mode from a counter of zero, as little-endian words.
     A seed is a key that is used only for this, so no nonce is needed.
     """
-    stream = Cipher(algorithms.AES(seed), modes.CTR(bytes(16))).encryptor()
+    stream = Cipher(algorithms.AES(seed), _FROM_ZERO).encryptor()
     return np.frombuffer(stream.update(bytes(8 * words)), "<u8")
-
-
-def share(kind: int, payload: bytes, words: int) -> NDArray[np.uint64]:
-    """Return the additive share that a payload of kind 1 or 2 stands for, (words,), read-only."""
-    return expanded(payload, words) if kind == SEED else np.frombuffer(payload, "<u8")
