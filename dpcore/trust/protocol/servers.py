@@ -71,8 +71,7 @@ class Server:
 
     Calls from several threads take turns. A call by a signal handler in the middle of another call
     is refused (RoundError). If an exception interrupts a call, then by the beginning of the next
-    call it has done everything or nothing; but a ``merge`` may have lost the reports of the other
-    server.
+    call it has done everything or nothing, on both servers of a ``merge``.
 
     Examples
     --------
@@ -279,12 +278,10 @@ class Server:
                 raise RoundError("the other server has another enrolment")
             check_disjoint(self._tally, other._tally, self._protocol)
             of = self._protocol.round
-            change = self._tally.with_all_of(other._tally)
             ended = Tally.empty(of, of.memory(other._tally.place, source(None)))
             ended.close()
-            # First: an interrupt may lose reports, but no report is in two sums.
-            other._tally = ended
-            self._tally.change(change)
+            self._tally.take_over(other._tally, ended)
+            other._tally = other._tally.finished()
 
     def close(self) -> PartialSum:
         """End the round, forget reports that are not settled, and return this server's partial sum.
@@ -513,7 +510,7 @@ class Server:
     def _turn(self) -> Iterator[None]:
         """Take a turn, and first finish a change that an interrupt has left undone."""
         with self._turns.take():
-            self._tally.finish()
+            self._tally = self._tally.finished()
             yield
 
     @property

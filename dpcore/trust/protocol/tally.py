@@ -14,6 +14,13 @@ from .wire import REASONS, Reason, Report
 __all__ = ["Tally"]
 
 
+@dataclass(slots=True)
+class _Both:
+    """Whether a change of two tallies is to be finished in both; until then, it is in neither."""
+
+    are_ready: bool = False
+
+
 class _Change(NamedTuple):
     """A change of a tally, as values and not as differences: applying it twice is no harm."""
 
@@ -24,6 +31,8 @@ class _Change(NamedTuple):
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     memory: Memory | None = None  # None: unchanged
     refused: Mapping[Reason, int] = {}
+    both: _Both = _Both(are_ready=True)
+    instead: Tally | None = None  # takes this one's place
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -124,10 +133,18 @@ class Tally:
         words = {len(of.asked): totals}
         self.change(_Change(self.accepted, self.simulated, words, memory=memory))
 
-    def finish(self) -> None:
-        """Finish the last change if an interrupt has left a part undone; callers do this first."""
+    def finished(self) -> Tally:
+        """Return the tally to go on with; callers do this first.
+
+        If an interrupt has left a part of the last change undone, this finishes it.
+        """
         if (change := self.begun) is None:
-            return
+            return self
+        if not change.both.are_ready:
+            self.begun = None
+            return self
+        if change.instead is not None:
+            return change.instead
         self.accepted, self.simulated = change.accepted, change.simulated
         for start, values in change.words.items():
             self.words[start : start + values.size] = values
@@ -141,6 +158,7 @@ class Tally:
             for identity in change.settled:
                 payloads.pop(identity, None)
         self.begun = None
+        return self
 
     def close(self) -> None:
         """Mark the totals as given away, and forget reports that wait."""
@@ -148,12 +166,12 @@ class Tally:
         for payloads in self.waiting.values():
             payloads.clear()
 
-    def with_all_of(self, other: Tally) -> _Change:
-        """Return the change that takes over another tally, which is of other clients."""
-        memory = self.memory
+    def take_over(self, other: Tally, ended: Tally) -> None:
+        """Take over another tally, which is of other clients; ``ended`` takes that one's place."""
+        both, memory = _Both(), self.memory
         if memory is not None and other.memory is not None:
             memory = memory.with_all_of(other.memory)
-        return _Change(
+        self.begun = _Change(
             self.accepted + other.accepted,
             self.simulated or other.simulated,
             {0: self.words + other.words},
@@ -161,9 +179,13 @@ class Tally:
             other.waiting,
             memory,
             refused={reason: self.refused[reason] + n for reason, n in other.refused.items()},
+            both=both,
         )
+        other.begun = _Change(0, False, both=both, instead=ended)
+        both.are_ready = True  # in one step: no report is lost, and none is in two sums
+        self.finished()
 
     def change(self, change: _Change) -> None:
-        """Make a change: after an interrupt it has not begun, or ``finish`` will complete it."""
+        """Make a change: after an interrupt it has not begun, or ``finished`` will complete it."""
         self.begun = change
-        self.finish()
+        self.finished()
