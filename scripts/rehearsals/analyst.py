@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dpcore as dp
 from dpcore.errors import DpcoreError
-from dpcore.trust import Answer, FunctionSharing, PointwiseCDF, Protocol, RoundError, opened
+from dpcore.trust import Answer, PointwiseCDF, Protocol, RoundError, opened
 
 from .frames import ANSWER, LENGTH, ask, checked
 from .processes import protocol_of
@@ -40,9 +40,10 @@ class NetworkServers:
     """
 
     def __init__(self, protocol: Protocol, ports: Sequence[int]) -> None:
-        assert isinstance(protocol.trust, FunctionSharing)
+        assert protocol.shares_functions
         self._protocol, self._ports = protocol, ports
-        self.trust, self.size = protocol.trust, protocol.size
+        self.trust: Any = protocol.trust  # of a kind that ``PointwiseCDF`` checks
+        self.size = protocol.size
         self.questions = self.sent = self.received = 0  # the latter in bytes, of all servers
         first = opened(self._asked(_NO_CELLS))
         self.clients, self.simulated, self._members = first.n, first.simulated, first.clients

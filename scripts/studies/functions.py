@@ -29,6 +29,7 @@ from dpcore.trust import (
     SimulatedSum,
     comparison,
 )
+from dpcore.trust.protocol.rounds import Pointwise
 
 from ._function_costs import ROUND, of_arrays, of_client, of_server
 
@@ -62,7 +63,7 @@ def quantiles(model: Model, size: int, rng: Rng) -> dict[str, Values]:
     counts, grid = even(size), dp.Grid.uniform(0, 1, size)
     curves: dict[str, dp.CDF | PointwiseCDF] = {}
     curves["whole"] = dp.cdf_from_counts(counts, grid, model, rng=rng)
-    if not isinstance(model, Central):
+    if isinstance(model, Pointwise):
         curves["pointwise"] = PointwiseCDF(SimulatedSum(counts, model, rng), grid)
     return {
         kind: RECORDS * (curve.quantile(PROBABILITIES) - PROBABILITIES)
@@ -73,7 +74,7 @@ def quantiles(model: Model, size: int, rng: Rng) -> dict[str, Values]:
 def deviations(model: Model, size: int) -> dict[str, Values]:
     """Return the standard deviation of each count, (N,), by the kind; no runs are needed."""
     found = {"whole": model.noise_deviation(size)}
-    if not isinstance(model, Central):
+    if isinstance(model, Pointwise):
         curve = PointwiseCDF(SimulatedSum(even(size), model, np.random.default_rng(1)))
         curve(curve.grid.thresholds)
         found["pointwise"] = curve.noise_deviation

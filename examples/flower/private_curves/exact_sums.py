@@ -13,7 +13,7 @@ from typing import Final
 from flwr.common.secure_aggregation.secaggplus_constants import Key
 
 from dpcore.errors import ParameterError
-from dpcore.trust import DistributedNoise, Protocol
+from dpcore.trust import Protocol
 
 __all__ = ["ExactSums"]
 
@@ -55,17 +55,17 @@ class ExactSums:
             There are too few clients, too many dropouts are allowed, or a client's vector might
             not fit.
         """
-        trust = protocol.trust
-        if not isinstance(trust, DistributedNoise):
-            raise ParameterError("trust", trust.describe()["name"], "must be distributed-noise")
-        clients, required = trust.clients, trust.required
+        clients, required = protocol.most_reports, protocol.least_reports
+        if clients is None or not protocol.is_additive:
+            name = protocol.trust.describe()["name"]
+            raise ParameterError("trust", name, "must be distributed-noise")
         if clients < 2:
             raise ParameterError(
                 "clients", clients, "must be 2 or more: a sum of one hides nothing"
             )
         if 2 * required <= clients:
             problem = "must be below 1/2: a minority must not be able to rebuild keys"
-            raise ParameterError("dropout", float(trust.dropout), problem)
+            raise ParameterError("dropout", 1 - required / clients, problem)
         # The weights add up to clients * 2c, and must stay below the modulus; so must the values.
         most = min(_LARGEST_RANGE, (_MODULUS - 1) // clients)
         bound = 1 << (most.bit_length() - 2)
@@ -110,7 +110,7 @@ def most_noise(protocol: Protocol) -> int:
     bound is over all nodes of all clients.
     """
     scale = max((float(share.scale) for share in protocol.noise if share), default=0.0)
-    shares = protocol.words * protocol.trust.clients
+    shares = protocol.words * (protocol.most_reports or 1)
     return math.ceil(scale * (_SECURITY * math.log(2) + math.log(2 * shares))) + 1
 
 

@@ -13,7 +13,7 @@ import dpcore as dp
 from dpcore.curves.colours import BLACK, BLUE
 from dpcore.curves.plots import shortly
 from dpcore.statistics import ROC, equi_depth_bins, reliability
-from dpcore.trust import DistributedNoise, Local
+from dpcore.trust import Protocol
 
 from . import data
 from .rounds import SCORES, Settings, planned
@@ -64,7 +64,7 @@ def draw(
     _draw_calibration(right, scores, true_scores)
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
-    title = _title(curve, scores, protocol.trust, clients)
+    title = _title(curve, scores, protocol, clients)
     figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, linespacing=1.4)
     path = (folder / f"private-curves-{settings['trust-model']}.png").absolute()
     figure.savefig(path, dpi=130, bbox_inches="tight")
@@ -100,20 +100,18 @@ def _draw_calibration(axes: Axes, private: dp.ScoreCurves, true: dp.ScoreCurves)
     axes.legend(loc="upper left", **_LEGEND)
 
 
-def _title(
-    curve: dp.CDF, scores: dp.ScoreCurves, trust: DistributedNoise | Local, clients: int
-) -> str:
+def _title(curve: dp.CDF, scores: dp.ScoreCurves, protocol: Protocol, clients: int) -> str:
     """Return who makes the noise, how many took part, and what is guaranteed to whom."""
     counts = " and ".join(f"{n:,}" for n in dict.fromkeys((curve.n, scores.n)))
-    if isinstance(trust, Local):
-        model = "Local: each record becomes a report that has enough noise of its own"
-        holds = "The guarantee holds whatever the server and the other sites do."
-    else:
+    if protocol.is_additive:
         model = "Distributed noise: each site adds a share of it, and the server sees only the sum"
         holds = (
             "The guarantee holds if secure aggregation shows nothing but one sum, and if at least "
-            f"{trust.required} sites in it add their shares and tell nobody."
+            f"{protocol.least_reports} sites in it add their shares and tell nobody."
         )
+    else:
+        model = "Local: each record becomes a report that has enough noise of its own"
+        holds = "The guarantee holds whatever the server and the other sites do."
     return (
         f"{model}.\n"
         f"{clients} sites were asked; {counts} of their {data.RECORDS:,} records (RAND Health "
