@@ -10,10 +10,9 @@ from typing import ClassVar, Final, Literal, Self
 
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.hierarchy import Hierarchy
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import MOST_CLIENTS, Bounded, WithVectors
+from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS, Bounded, WithVectors
 from ..protocol.wire import RoundError
 from .advised import Advised, Purpose
 from .contribution import for_client, most_records
@@ -22,7 +21,6 @@ from .tree_of_shares import TreeOfShares
 
 __all__ = ["DistributedNoise"]
 
-_MOST_SERVERS: Final = 2**8
 _DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
 
 
@@ -101,13 +99,10 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         if not 0 <= (dropout := _check.plain("dropout", self.dropout)) < 1:
             raise ParameterError("dropout", self.dropout, "must be 0 or more, and below 1")
         object.__setattr__(self, "dropout", dropout)
-        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        self._keep_tree()
         if self.reporting is not None:
             reporting = _check.integer("reporting", self.reporting, self.required, clients)
             object.__setattr__(self, "reporting", reporting)
-        tree = self._hierarchy()
-        object.__setattr__(self, "branching", tree.branching)
-        object.__setattr__(self, "budgets", tree.budgets)
 
     @property
     def privacy(self) -> Privacy:
@@ -161,7 +156,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         """
         if servers is None:
             servers = _DEFAULT_SERVERS
-        servers = _check.integer("servers", servers, _DEFAULT_SERVERS, _MOST_SERVERS)
+        servers = _check.integer("servers", servers, _DEFAULT_SERVERS, MOST_SERVERS)
         return _NoisyRound(replace(self, reporting=None), size, servers)
 
     def describe(self) -> dict[str, str | int | float]:
@@ -210,15 +205,9 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
             "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
         }
 
-    def _hierarchy(self) -> Hierarchy:
-        return Hierarchy(self._of_record(), self.branching, self.budgets)
-
     def _of_record(self) -> float | Fraction:
         """Return the epsilon that one record spends, epsilon / records."""
         return self.epsilon if self.records in (None, 1) else Fraction(self.epsilon) / self.records
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self._of_record(), None, "replace-one")
 
     def _check_total(self, total: int, size: int) -> None:
         if self.records is not None and total != self.reports * self.records:
@@ -235,7 +224,6 @@ class _NoisyRound(VectorRound):
     def __init__(self, trust: DistributedNoise, cells: int, receivers: int) -> None:
         super().__init__(trust, cells, receivers)
         self.exact = str(Fraction(trust.epsilon))
-        self.records = self.most_records = trust.records
         self.least_reports, self.most_reports = trust.required, trust.clients
 
     def mechanism(self, reports: int) -> DistributedNoise:

@@ -12,13 +12,11 @@ import numpy as np
 from ... import _check
 from ...errors import DpcoreError, FormatError
 from ...kernels.trees import hierarchy as kernels
-from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source
-from ...privacy.allowance import Allowance
 from .. import comparison
 from ..comparison.generation import keys_from_seeds
 from ..protocol import wire
-from ..protocol.rounds import Answering, AnsweringRound, Counts, Memory, Words
+from ..protocol.rounds import MOST_SERVERS, Answering, AnsweringRound, Counts, Memory, Words
 from ..protocol.wire import ReportError
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret
@@ -27,7 +25,6 @@ from .tree_of_shares import TreeOfShares
 
 __all__ = ["FunctionSharing"]
 
-_MOST_SERVERS: Final = 2**8
 _KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two servers
 
 
@@ -95,13 +92,10 @@ class FunctionSharing(TreeOfShares, Answering):
     records: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        servers = _check.integer("servers", self.servers, 2, MOST_SERVERS)
         object.__setattr__(self, "servers", servers)
         object.__setattr__(self, "honest", _check.integer("honest", self.honest, 1, servers))
-        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
-        tree = self._hierarchy()
-        object.__setattr__(self, "branching", tree.branching)
-        object.__setattr__(self, "budgets", tree.budgets)
+        self._keep_tree()
 
     @property
     def required(self) -> int:
@@ -144,12 +138,6 @@ class FunctionSharing(TreeOfShares, Answering):
             "branching": of_tree["branching"],
             "budgets": of_tree["budgets"],
         }
-
-    def _hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.epsilon, self.branching, self.budgets)
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, None, "replace-one")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -229,9 +217,6 @@ class _TableRound(ShareRound, AnsweringRound):
         assert isinstance(memory, ServerSecret)
         tree, key = self.trust.tree(self.cells), memory.key(context)
         return RememberedNoise(tree, self.noise, key, simulated=simulated)
-
-    def added_up(self, totals: Words, memory: Memory | None) -> tuple[Words, Memory] | None:
-        return None
 
     def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         added = self.added_up(totals, memory)

@@ -16,14 +16,12 @@ from ...mechanisms.base import Work
 from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import Bounded, WithVectors
+from ..protocol.rounds import MOST_SERVERS, Bounded, WithVectors
 from .advised import Advised, Purpose
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound
 
 __all__ = ["SecureAggregation"]
-
-_MOST_SERVERS = 2**8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class SecureAggregation(Bounded, WithVectors, Advised):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", most_records(self.records))
-        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        servers = _check.integer("servers", self.servers, 2, MOST_SERVERS)
         object.__setattr__(self, "servers", servers)
 
     @property
@@ -113,9 +111,7 @@ class SecureAggregation(Bounded, WithVectors, Advised):
         >>> SecureAggregation(servers=3).round(4).receivers
         3
         """
-        own = VectorRound(self, size, self.servers)
-        own.records = own.most_records = self.records
-        return own
+        return VectorRound(self, size, self.servers)
 
     @classmethod
     def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:

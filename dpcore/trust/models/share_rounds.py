@@ -30,6 +30,7 @@ class ShareRound(Round):
     def __init__(self, trust: Pointwise, cells: int, receivers: int) -> None:
         super().__init__(trust, cells)
         self.receivers = receivers
+        self.records = self.most_records = self.trust.records
         if (remembered := trust.remembered(cells)) is not None:
             tree = remembered.tree
             self.branching, self.starts = tuple(tree.branching.tolist()), tree.starts

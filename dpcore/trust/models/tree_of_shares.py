@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism, Work
 from ...mechanisms.hierarchy import Hierarchy
@@ -17,6 +19,7 @@ from ...mechanisms.tree import Tree
 from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
+from ...privacy.allowance import Allowance
 from ..protocol.rounds import Pointwise, Remembered
 
 __all__ = ["TreeOfShares", "shares_of"]
@@ -27,6 +30,10 @@ class TreeOfShares(Pointwise):
 
     __slots__ = ()
 
+    epsilon: float | Fraction
+    branching: Literal["auto", "hb"] | int | Sequence[int]
+    budgets: Literal["auto", "equal"] | Sequence[float]
+
     @property
     @abstractmethod
     def required(self) -> int:
@@ -36,10 +43,6 @@ class TreeOfShares(Pointwise):
     @abstractmethod
     def reports(self) -> int:
         """How many shares there are."""
-
-    @abstractmethod
-    def _hierarchy(self) -> Hierarchy:
-        """Return the mechanism with the noise that the guarantee needs."""
 
     @property
     def excess(self) -> float:
@@ -98,6 +101,24 @@ class TreeOfShares(Pointwise):
         1000
         """
         return Remembered(self.tree(size), self.shares(size), self.reports)
+
+    def _keep_tree(self) -> None:
+        """Check epsilon and the tree, and keep them in a form that does not change."""
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        tree = self._hierarchy()
+        object.__setattr__(self, "branching", tree.branching)
+        object.__setattr__(self, "budgets", tree.budgets)
+
+    def _of_record(self) -> float | Fraction:
+        """Return the epsilon that one record spends."""
+        return self.epsilon
+
+    def _hierarchy(self) -> Hierarchy:
+        """Return the mechanism with the noise that the guarantee needs."""
+        return Hierarchy(self._of_record(), self.branching, self.budgets)
+
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self._of_record(), None, "replace-one")
 
     def _check_total(self, total: int, size: int) -> None:
         Mechanism._check_total(self, total, size)  # any number of clients; to make a round is slow

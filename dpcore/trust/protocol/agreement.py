@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import DtypeError
+from .parts import check_kinds
 from .servers import Server
 from .wire import RoundError
 
@@ -35,7 +35,7 @@ def agree(servers: Sequence[Server]) -> int:
     >>> agree(servers)
     2
     """
-    _check_kinds(servers)
+    check_kinds("servers", servers, Server, "must be servers")
     for server in servers:
         server._check_open()
     _check_together(servers)
@@ -54,22 +54,12 @@ def check_settled(servers: Sequence[Server]) -> None:
         ``servers`` are not all servers of one round, each once; or they have settled different
         clients.
     """
-    _check_kinds(servers)
+    check_kinds("servers", servers, Server, "must be servers")
     _check_together(servers)
     settled = [server._settled() for server in servers]
     if any(ids != settled[0] for ids in settled):
         numbers = ", ".join(str(len(ids)) for ids in settled)
         raise RoundError(f"the servers settled different reports ({numbers} of them)")
-
-
-def _check_kinds(servers: Sequence[Server]) -> None:
-    if not isinstance(servers, Sequence):
-        raise DtypeError("servers", type(servers).__name__, "must be servers")
-    if not servers:
-        raise RoundError("there are no servers")
-    for server in servers:
-        if not isinstance(server, Server):
-            raise DtypeError("servers", type(server).__name__, "must be servers")
 
 
 def _check_together(servers: Sequence[Server]) -> None:

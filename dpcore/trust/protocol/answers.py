@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._sealed import sealed
-from ...errors import DtypeError
-from . import storage
+from ...errors import DtypeError, FormatError
 from .parameters import Protocol
 from .parts import check_kinds, check_together
+from .storage import HASH_BYTES, Reader, dumped
 from .wire import RoundError
 
 __all__ = ["Answer", "Opened", "opened"]
+
+_ANSWER: Final = b"DPCA"
 
 
 @sealed
@@ -83,15 +85,9 @@ class Answer:
         >>> [len(server.answer([8, 9]).to_bytes()) for server in servers]
         [158, 158]
         """
-        return storage.dump_answer(
-            self.protocol,
-            self.cells,
-            self.shares,
-            self.total,
-            self.reports,
-            self.clients,
-            self.simulated,
-        )
+        numbers = [self.reports, self.cells.size, self.total]
+        parts = (numbers, self.clients, self.cells, self.shares)
+        return dumped(_ANSWER, self.protocol, self.simulated, parts)
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> Answer:
@@ -116,7 +112,15 @@ class Answer:
         >>> opened([Answer.from_bytes(data, protocol) for data in sent]).counts
         array([0, 1])
         """
-        return cls(**storage.load_answer(data, protocol))
+        body = Reader(_ANSWER, data, protocol)
+        reports, asked, total = body.words(3).tolist()
+        clients, cells = body.read(HASH_BYTES), body.words(asked)
+        if np.any(cells >= protocol.cells):
+            raise FormatError(f"is about a cell that is not one of {protocol.cells}")
+        shares = body.words(asked)
+        body.end()
+        places = cells.astype(np.int64)
+        return cls(protocol, places, shares, total, reports, clients, body.simulated)
 
 
 class Opened(NamedTuple):
@@ -187,8 +191,6 @@ def opened(answers: Sequence[Answer]) -> Opened:
     >>> opened([server.answer([8, 15]) for server in servers]).counts
     array([1, 3])
     """
-    if not isinstance(answers, Sequence):
-        raise DtypeError("answers", type(answers).__name__, "must be answers")
     check_kinds("answers", answers, Answer, "must be answers")
     for answer in answers:
         _check_form(answer)

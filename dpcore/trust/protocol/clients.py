@@ -247,14 +247,11 @@ def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[
         if array.ndim <= 1 and array.dtype.kind in "iu":
             return array.reshape(-1)
         given = array.tolist()
-    if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
+    is_table = isinstance(cells, np.ndarray) and cells.ndim > 1
+    if is_table or isinstance(cells, str | bytes | bytearray | memoryview):
         raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
     held = list(given) if isinstance(given, Sequence) else [given]
     for cell in held:  # messages must not quote records
         if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
             raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
     return np.array(held, dtype=object)
-
-
-def _is_table(cells: object) -> bool:
-    return isinstance(cells, np.ndarray) and cells.ndim > 1

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,10 @@ from ...mechanisms.base import Mechanism
 from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
 from . import wire
-from .rounds import MOST_CLIENTS, AnsweringRound, Round, TrustModel, names_of
+from .rounds import MOST_CLIENTS, MOST_SERVERS, AnsweringRound, Round, TrustModel, names_of
 from .wire import Report, ReportError
 
 __all__ = ["Protocol"]
-
-_MOST_SERVERS: Final = 2**8
 
 _Cells = TypeVar("_Cells", int, NDArray[np.int64])
 
@@ -128,7 +126,7 @@ class Protocol:
                 raise ParameterError("empty", empty, f"must be {size} or half of it")
         servers = self.servers
         if servers is not None:
-            servers = _check.integer("servers", servers, 1, _MOST_SERVERS)
+            servers = _check.integer("servers", servers, 1, MOST_SERVERS)
         of = self.trust.round(cells, servers)
         if not isinstance(of, Round):
             raise DtypeError("trust", type(self.trust).__name__, "must have a round, a Round")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._sealed import sealed
 from ...errors import DtypeError
-from . import storage
 from .parameters import Protocol
 from .parts import check_kinds, check_together
 from .possible import check_reports
 from .rounds import Sums
+from .storage import HASH_BYTES, Reader, dumped
 from .vector_sums import VectorSum
 
 __all__ = ["PartialSum", "combine", "of_all_servers"]
+
+_SUM: Final = b"DPCT"
 
 
 @sealed
@@ -83,14 +86,8 @@ class PartialSum:
         >>> [len(server.close().to_bytes()) for server in servers]
         [142, 142]
         """
-        return storage.dump_sum(
-            self.protocol,
-            self.totals,
-            self.reports,
-            self.clients,
-            self.by_level,
-            self.simulated,
-        )
+        parts = ([self.reports], self.clients, self.by_level, self.totals)
+        return dumped(_SUM, self.protocol, self.simulated, parts)
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> PartialSum:
@@ -115,7 +112,12 @@ class PartialSum:
         >>> combine([PartialSum.from_bytes(data, protocol) for data in sent])
         array([0, 0, 1, 0])
         """
-        return cls(**storage.load_sum(data, protocol))
+        body = Reader(_SUM, data, protocol)
+        reports, clients = int(body.words(1)[0]), body.read(HASH_BYTES)
+        by_level = tuple(body.words(len(protocol.asked)).tolist())
+        totals = body.words(protocol.words)
+        body.end()
+        return cls(protocol, totals, reports, clients, by_level, body.simulated)
 
 
 def combine(

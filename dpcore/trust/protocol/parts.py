@@ -20,6 +20,8 @@ def check_kinds(argument: str, parts: Sequence[Any], kind: type[Any], requiremen
     DtypeError, RoundError
         They are of another kind, or there are none.
     """
+    if not isinstance(parts, Sequence):
+        raise DtypeError(argument, type(parts).__name__, requirement)
     for part in parts:
         if not isinstance(part, kind):
             raise DtypeError(argument, type(part).__name__, requirement)
