@@ -10,9 +10,11 @@ from typing import ClassVar, Literal, Self
 from ...errors import ParameterError
 from ..protocol.rounds import TrustModel
 
-__all__ = ["Advised", "Purpose"]
+__all__ = ["Advised", "Errors", "Purpose", "Sizes"]
 
 Purpose = Literal["auc", "metrics", "calibration"]
+Sizes = Mapping[Purpose, int]
+Errors = dict[Purpose, float]
 
 
 class Advised(TrustModel):
@@ -51,12 +53,8 @@ class Advised(TrustModel):
     @classmethod
     @abstractmethod
     def theorem_errors(
-        cls,
-        epsilon: float,
-        clients: float,
-        heights: Mapping[Purpose, int],
-        buckets: Mapping[Purpose, int],
-    ) -> dict[Purpose, float]:
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
         """Return the errors by the federated paper's theorems with all constants 1.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal, Self
@@ -14,7 +14,7 @@ from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS, Bounded, WithVectors
 from ..protocol.wire import RoundError
-from .advised import Advised, Purpose
+from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound
 from .tree_of_shares import TreeOfShares
@@ -183,12 +183,8 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
 
     @classmethod
     def theorem_errors(
-        cls,
-        epsilon: float,
-        clients: float,
-        heights: Mapping[Purpose, int],
-        buckets: Mapping[Purpose, int],
-    ) -> dict[Purpose, float]:
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
         """Return the errors, which fall with the number of clients.
 
         Examples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -27,7 +27,7 @@ from ...summaries.grid import MOST_CELLS
 from ..protocol import wire
 from ..protocol.rounds import MOST_CLIENTS, Bounded, Round, Sums
 from ..protocol.wire import ReportError, RoundError
-from .advised import Advised, Purpose
+from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records
 from .dealing import dealt, generator
 from .unary import UnaryEncoding
@@ -278,12 +278,8 @@ class Local(Bounded, Advised):
 
     @classmethod
     def theorem_errors(
-        cls,
-        epsilon: float,
-        clients: float,
-        heights: Mapping[Purpose, int],
-        buckets: Mapping[Purpose, int],
-    ) -> dict[Purpose, float]:
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
         """Return the errors, which fall with the root of the number of clients, or more slowly.
 
         Examples

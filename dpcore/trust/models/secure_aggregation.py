@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -17,7 +16,7 @@ from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from ..protocol.rounds import MOST_SERVERS, Bounded, WithVectors
-from .advised import Advised, Purpose
+from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound
 
@@ -127,12 +126,8 @@ class SecureAggregation(Bounded, WithVectors, Advised):
 
     @classmethod
     def theorem_errors(
-        cls,
-        epsilon: float,
-        clients: float,
-        heights: Mapping[Purpose, int],
-        buckets: Mapping[Purpose, int],
-    ) -> dict[Purpose, float]:
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
         """Return the errors of buckets and of the sample.
 
         Examples

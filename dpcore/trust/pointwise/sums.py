@@ -19,7 +19,7 @@ from ..models.remembered_noise import RememberedNoise
 from ..protocol import wire
 from ..protocol.agreement import check_settled
 from ..protocol.answers import opened
-from ..protocol.rounds import Pointwise
+from ..protocol.rounds import MOST_SERVERS, Pointwise
 from ..protocol.servers import Server
 from .aggregators import of_clients
 from .clients import PointwiseClient, checked_cells
@@ -153,7 +153,7 @@ class SharedVectors:
         if len({member.key for member in members}) < len(members):
             raise ParameterError("clients", len(members), "must have keys of their own")
         self._members: list[PointwiseClient] = members
-        self._servers = _check.integer("servers", servers, 2, 2**8)
+        self._servers = _check.integer("servers", servers, 2, MOST_SERVERS)
         self.size = members[0].size
         self.trust = of_clients(members[0].trust, len(members))
 
