@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _instead
 from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import Grid, check_grid
+from ..summaries.grid import Grid, check_grid, edges_of
 from . import forms
-from .inversion import Method
-from .moments import Moments
+from .confidence import Interval, band_of, deviations, reached_in
+from .inversion import Method, are_whole, crossings, places, rises, within
 from .provenance import check_provenance
+from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
 from .stored import Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["CDF"]
 
+Several = NDArray[Any] | Sequence[Any]
+
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
 _MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, too
+_MOST_BINS: Final = 2**24
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class CDF(Moments, Stored):
+class CDF(Stored):
     """A released empirical distribution function, as cumulative counts over a grid.
 
     ``dpcore.cdf`` makes it. The parameters are the parts of a release.
@@ -156,6 +163,456 @@ class CDF(Moments, Stored):
         return bool(
             self.counts[0] >= 0 and np.all(np.diff(self.counts) >= 0) and self.counts[-1] <= self.n
         )
+
+    @overload
+    def __call__(self, t: float) -> float: ...
+    @overload
+    def __call__(self, t: Several) -> NDArray[np.float64]: ...
+    def __call__(self, t: Any) -> Any:
+        """Evaluate the curve: the share of records with a value of at most ``t``.
+
+        Parameters
+        ----------
+        t
+            Real numbers, any shape. Infinities are allowed, NaN is not. On a grid of times, times:
+            strings in ISO 8601, or times of Python, NumPy or pandas.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Of the shape of ``t``: the count at the last threshold <= t, divided by n. It is 0
+            before the first threshold, and 1 from the last threshold on. A raw curve may leave
+            [0, 1] in between.
+
+        Notes
+        -----
+        O(log N) each. Between thresholds the curve is not known. There the value is a lower bound
+        of the share, apart from noise.
+
+        Nor is it known how many records equal ``grid.lower``, which are in the first cell together
+        with all others up to the first threshold. So ``curve(grid.lower)`` is a reading, as
+        quantiles are. If records are ``integers``, they are taken to lie evenly on the whole
+        numbers of the first cell, and the curve rises at the least of these by its part. Otherwise
+        they are taken to lie evenly in the cell, and the value is 0. On ``Grid.integers`` and
+        ``Grid.days``, ``lower`` is the first threshold, and its count was released.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 100, 4)
+        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
+        >>> curve(50), curve([25, 60, 99])
+        (0.5, array([0.25, 0.5 , 0.75]))
+        """
+        points = self.grid.points("t", t)
+        steps, counts = rises(self.grid, self.counts, self._are_whole)
+        at = np.searchsorted(steps, points, side="right")
+        padded = np.concatenate([np.zeros(1, counts.dtype), counts])
+        return float_or_array(np.asarray(padded[at] / self.n))
+
+    @overload
+    def quantile(self, p: float, *, method: Method = "linear", level: None = None) -> float: ...
+    @overload
+    def quantile(
+        self, p: Several, *, method: Method = "linear", level: None = None
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def quantile(
+        self, p: ArrayLike, *, method: Method = "linear", level: float
+    ) -> Interval[Any]: ...
+    def quantile(self, p: Any, *, method: Method = "linear", level: float | None = None) -> Any:
+        """Return where the curve reaches ``p``.
+
+        Parameters
+        ----------
+        p
+            Probabilities within [0, 1], any shape.
+        method
+            "linear": a place within the cell, as if the records of the cell lay evenly in it. If
+            the records are ``integers``, the place is a whole number, as if they lay evenly on the
+            whole numbers of the cell. "inverted_cdf": the exact generalised inverse, the least
+            threshold tau with F(tau) >= p, which is the upper end of the cell.
+        level
+            None, or the level of a confidence interval. With a level, the method returns this
+            interval instead, as ``quantile_interval`` does.
+
+        Returns
+        -------
+        float or numpy.ndarray, or Interval
+            Of the shape of ``p``. A raw curve may cross p from below several times. Binary search
+            then finds one of these places. On a grid of times: datetime64, in UTC, or timedelta64,
+            and whole days if the records are ``integers``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            p is not real, or not within [0, 1], or the method or the level is not as above.
+
+        Notes
+        -----
+        Where the curve is flat at p, both methods return the least threshold with F = p. The first
+        cell begins at ``grid.lower``, which is the result for p = 0. If ``lower`` is not known, the
+        result within the first cell is the first threshold. Records beyond the grid count as if
+        they lay in its end cells.
+
+        Use "inverted_cdf" if each threshold is a value that records have, and records have no other
+        values, nor ``grid.lower`` if it is below the first threshold. If cells are one whole number
+        wide, both methods give the same for ``integers``. Whether records are whole numbers is
+        stated with the release, by ``integers=True``, by the grid or by a typed schema
+        (docs/guides/quantiles.md). It is never read from the records.
+
+        Algorithm 1 of the ECDF paper finds the cell by the indices of the grid (the paper returns
+        the middle of the cell). O(log N) each. The ECDF paper is Barczewski, Mawass & Ramon,
+        *Differentially Private Empirical Cumulative Distribution Functions*.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 100, 4)
+        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
+        >>> curve.quantile(0.5), curve.quantile([0.25, 0.99])
+        (50.0, array([25., 99.]))
+        """
+        if level is not None:
+            return self.quantile_interval(p, level, method=method)
+        _check.choice("method", method, Method)
+        shares = _check.probabilities("p", p)
+        quantiles = self._inverse(crossings(self.counts, self.n, shares), shares, method)
+        return float_or_array(quantiles)
+
+    def quantile_interval(
+        self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
+    ) -> Interval[Any]:
+        """Return confidence intervals for quantiles of the records themselves.
+
+        They account for noise alone.
+
+        Parameters
+        ----------
+        p
+            Probabilities within [0, 1], any shape.
+        level
+            Of confidence, between 0 and 1.
+        method
+            "linear": records may lie anywhere in their cells. "inverted_cdf": records lie at
+            thresholds only, or at ``grid.lower``, and so do the ends of intervals.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, of the shape of ``p``. ``quantile(p)`` lies between them, unless
+            the curve is raw.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        An interval reaches from the first to the last cell in which F may reach p, if F is within
+        ``band(level)``. So it is at least one cell wide, and may end where the grid does. It begins
+        at -infinity (for times: NaT) where ``grid.lower`` is not known. Records beyond the grid
+        count as if they lay in its end cells. O(N) for each p.
+
+        docs/measured/intervals.md measures how often intervals cover. They cover at least as often
+        as the level says if the noise is known in closed form and practically normal. Laplace noise
+        is practically normal for levels up to 95 %. Beyond 95 %, intervals fail more often. If the
+        noise is estimated (DAWA, the default where n epsilon is small), intervals cover as often as
+        the level says only on average over p, and much less often beside values that many records
+        share.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 1000, 100)
+        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise(), integers=True)
+        >>> curve.quantile_interval(0.495)  # of whole numbers in one cell
+        Interval(low=491.0, high=500.0)
+        """
+        return self._quantile_interval(p, level, method, 0.0)
+
+    def population_quantile_interval(
+        self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
+    ) -> Interval[Any]:
+        """Return confidence intervals for quantiles of the population that records come from.
+
+        They account for noise and sampling. The records are taken as independent draws from the
+        population.
+
+        Parameters
+        ----------
+        p, level, method
+            As in ``quantile_interval``.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, of the shape of ``p``. ``quantile(p)`` lies between them, unless
+            the curve is raw.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        As ``quantile_interval``, with p (1 - p) / n added to the variance of F. That is the
+        sampling variance of F where F is p. The distribution of F is taken as normal: n p and
+        n (1 - p) should be at least 10.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 1000, 100)
+        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise(), integers=True)
+        >>> curve.population_quantile_interval(0.495)
+        Interval(low=461.0, high=530.0)
+        """
+        return self._quantile_interval(p, level, method, 1.0)
+
+    def standard_error(self) -> NDArray[np.float64]:
+        """Return the standard deviation of the mechanism's error in F at each threshold, (N,).
+
+        It is for the curve as the mechanism released it, in closed form or estimated, as
+        ``noise_deviation`` is. Bands by estimates cover on average over thresholds
+        (docs/measured/intervals.md). The standard error includes neither sampling error, nor the
+        noise in an n that is released, which ``band`` includes. Isotonic regression can only lower
+        the total squared error. So for ``isotonic`` the standard error is on the safe side on
+        average. At single thresholds, and for ``smooth``, it is a guide.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> mechanism = dp.mechanisms.Histogram(epsilon=1.0)
+        >>> curve = dp.cdf(range(100), dp.Grid.uniform(0, 100, 4), mechanism)
+        >>> curve.standard_error().round(3)
+        array([0.024, 0.028, 0.024, 0.   ])
+        """
+        return self.noise_deviation / self.n
+
+    def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
+
+        The ends are within [0, 1]. The noise is a sum of many terms, and is taken as normal. If it
+        is a sum of few Laplace terms, intervals at levels above 95 % fail more often. If n is
+        released, too, its noise is taken at its worst. At a threshold where the mechanism's error
+        is not known, F lies between its values at the nearest thresholds where the error is known.
+        There the interval reaches from the lower end of the interval before it to the upper end of
+        the interval after it. From ``grid.lower`` to the first threshold, F is between 0 and the
+        first upper end.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> mechanism = dp.mechanisms.Histogram(epsilon=1.0)
+        >>> curve = dp.cdf(range(1000), dp.Grid.uniform(0, 1000, 4), mechanism)
+        >>> low, high = curve.band()
+        >>> (high - low).round(3)
+        array([0.01 , 0.011, 0.01 , 0.   ])
+        """
+        return band_of(self.counts, self.n, self.noise_deviation, deviations(level))
+
+    def mean(self) -> Any:
+        """Return the mean of the records, a float; on a grid of times, a time.
+
+        The records of each cell are taken as evenly spread over it, or over its whole numbers if
+        they are ``integers``. So, apart from noise, the mean is off by at most half a cell. Records
+        beyond the grid count in its end cells. If ``grid.lower`` is not known, records of the first
+        cell are taken to lie at its threshold. O(N).
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
+        >>> curve.mean()
+        50.5
+        """
+        low, high = self._cells()
+        mean = np.sum(self._masses() * (low / 2 + high / 2))
+        return float_or_array(self.grid.shown(np.asarray(mean)))
+
+    def std(self) -> Any:
+        """Return the standard deviation of the records, a float; on a grid of times, a duration.
+
+        It is that of the distribution from which ``sample`` draws. A curve that is not monotone is
+        made monotone by ``isotonic`` first. As in NumPy's ``std``, the sum of squares is divided by
+        n. O(N).
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
+        >>> round(curve.std(), 3)
+        28.866
+        """
+        return float_or_array(self.grid.shown_differences(np.asarray(self._deviation())))
+
+    def mean_interval(self, level: float = 0.95) -> Interval[Any]:
+        """Return a confidence interval for the mean of the records themselves.
+
+        It accounts for noise alone. Records may lie anywhere in their cells, so it is on average at
+        least one cell wide. A curve does not know how the noise of different counts is correlated.
+        So the interval uses the largest possible standard deviation, that of full correlation, and
+        covers more often than the level says (docs/measured/intervals.md).
+
+        Parameters
+        ----------
+        level
+            Of confidence, between 0 and 1.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, within the ends of the grid. ``low`` is -infinity if
+            ``grid.lower`` is not known. ``mean()`` lies between them, for a raw curve that of
+            ``isotonic()``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> values, grid = np.linspace(0, 100, 1001), dp.Grid.uniform(0, 100, 50)
+        >>> low, high = dp.cdf(values, grid, dp.mechanisms.NoNoise()).mean_interval()
+        >>> round(low, 2), round(high, 2)
+        (48.95, 50.95)
+        """
+        return self._mean_interval(level, 0.0)
+
+    def population_mean_interval(self, level: float = 0.95) -> Interval[Any]:
+        """Return a confidence interval for the mean of the population that records come from.
+
+        It accounts for noise and sampling. The records are taken as independent draws from the
+        population. The interval is as in ``mean_interval``, with the variance of the records' mean,
+        ``std()``^2 / n, added to that of the noise.
+
+        Parameters
+        ----------
+        level
+            Of confidence, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> values, grid = np.linspace(0, 100, 1001), dp.Grid.uniform(0, 100, 50)
+        >>> low, high = dp.cdf(values, grid, dp.mechanisms.NoNoise()).population_mean_interval()
+        >>> round(low, 2), round(high, 2)
+        (47.16, 52.74)
+        """
+        return self._mean_interval(level, self._deviation() / math.sqrt(self.n))
+
+    def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
+        """Return the numbers of records in bins, and the edges of the bins, as numpy.histogram.
+
+        Parameters
+        ----------
+        bins
+            None: the cells. A number: this many bins of equal width, between ``grid.lower`` and the
+            last threshold. An array: m + 1 ascending edges, which are values, or times on a grid of
+            times. On ``Grid.integers`` and ``Grid.days``, the cells and bins of equal width begin a
+            step before ``grid.lower``, so that each value has the same width.
+
+        Returns
+        -------
+        tuple
+            (m,) counts and (m + 1,) edges. Counts are not rounded, and may be below 0 if the curve
+            is raw. A record on an edge is in the bin below it, as in cells. Only the first bin also
+            has records at its lower edge, if this is ``grid.lower``. If a bin contains a part of a
+            cell, it counts this part, as if the records of the cell lay evenly in it. Records
+            beyond the edges are not counted. Records beyond the grid count as if they lay in its
+            end cells.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``bins`` is not as above, or is a number while ``grid.lower`` is not known.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
+        >>> curve.histogram(4)
+        (array([25., 25., 25., 25.]), array([  0.,  25.,  50.,  75., 100.]))
+        """
+        grid = self.grid
+        own = edges_of(grid)
+        if bins is None:
+            return np.diff(self.counts, prepend=0).astype(np.float64), grid.shown(own)
+        if isinstance(bins, numbers.Integral):
+            number = _check.integer("bins", bins, 1, _MOST_BINS)
+            if not math.isfinite(grid.start):
+                what = "must be edges: the grid's lower end is not known"
+                raise ParameterError("bins", number, what)
+            if not own[0] < own[-1]:
+                what = "must be edges: the grid has one value"
+                raise ParameterError("bins", number, what)
+            edges = np.linspace(own[0], own[-1], number + 1)
+        else:
+            edges = _check.doubles(grid.points("bins", bins))
+            if edges.ndim != 1 or edges.size < 2 or not (edges[1:] > edges[:-1]).all():
+                what = "must be a number of bins, or at least two ascending edges"
+                raise ParameterError("bins", bins, what)
+        up_to = self._up_to(edges)
+        if edges[0] <= grid.start:
+            up_to[0] = 0.0  # no record is below, and those at the edge count
+        return np.diff(up_to), grid.shown(edges)
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return the curve as a pandas DataFrame with a row for each threshold.
+
+        Parameters
+        ----------
+        level
+            Of the confidence intervals, between 0 and 1.
+
+        Returns
+        -------
+        pandas.DataFrame
+            (N, 5), with the columns ``threshold`` (in UTC if times have a time zone), ``count`` and
+            ``share`` of the records up to it, and ``low`` and ``high``, the ends of
+            ``band(level)``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 2), dp.mechanisms.NoNoise())
+        >>> print(curve.to_frame())
+           threshold  count  share  low  high
+        0       50.0   50.0    0.5  0.5   0.5
+        1      100.0  100.0    1.0  1.0   1.0
+        """
+        low, high = self.band(level)
+        pandas = _check.extra("pandas", "to_frame", "dask")
+        of = pandas.Series(self.grid.thresholds)
+        columns = {
+            "threshold": of.dt.tz_localize("UTC") if self.grid.unit == "instant" else of,
+            "count": self.counts,
+            "share": self.counts / self.n,
+            "low": low,
+            "high": high,
+        }
+        frame: DataFrame = pandas.DataFrame(columns)
+        return frame
 
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
@@ -297,7 +754,7 @@ class CDF(Moments, Stored):
             rng = np.random.default_rng()
         elif not isinstance(rng, np.random.Generator):
             raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
-        curve = self if self.is_monotone else self.isotonic()
+        curve = self._monotone()
         shares = 1.0 - rng.random(size)
         at = np.searchsorted(curve.counts / self.n, shares, side="left")
         return curve._inverse(at, shares, method)
@@ -346,6 +803,106 @@ class CDF(Moments, Stored):
             # Matplotlib must not read a dollar sign in a name as mathematics.
             ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
         return ax
+
+    def _monotone(self) -> CDF:
+        return self if self.is_monotone else self.isotonic()
+
+    @property
+    def _are_whole(self) -> bool:
+        return are_whole(self.grid, self.integers)
+
+    def _inverse(
+        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
+    ) -> NDArray[np.float64]:
+        if method == "inverted_cdf":
+            return self.grid.shown(np.asarray(self.grid.positions[cells]))
+        integers = self._are_whole
+        quantiles = within(cells, p, self.counts, self.n, self.grid, integers)
+        return self.grid.shown(quantiles, whole=integers)
+
+    def _quantile_interval(
+        self, p: Any, level: float, method: Method, sampling: float
+    ) -> Interval[Any]:
+        """Return intervals for noise and this multiple of the sampling variance."""
+        _check.choice("method", method, Method)
+        shares, width = _check.probabilities("p", p), deviations(level)
+        cells = np.empty((2, shares.size), np.int64)
+        for i, share in enumerate(shares.ravel().tolist()):
+            deviation = math.sqrt(sampling * self.n * share * (1.0 - share))
+            band = band_of(self.counts, self.n, self.noise_deviation, width, deviation)
+            cells[:, i] = reached_in(*band, share)
+        first, last = cells.reshape(2, *shares.shape)
+        if method == "inverted_cdf":
+            low, high = self.grid.positions[first], self.grid.positions[last]
+            if math.isfinite(self.grid.start):
+                low = np.where(first == 0, self.grid.start, low)
+        else:
+            low = places(first, 0.0, self.grid, self._are_whole)
+            low = np.where((first == 0) & np.isinf(self.grid.start), -np.inf, low)
+            high = places(last, 1.0, self.grid, self._are_whole)
+        whole = self._are_whole and method == "linear"
+        ends = (self.grid.shown(np.asarray(end), whole=whole) for end in (low, high))
+        return Interval(*map(float_or_array, ends))
+
+    def _masses(self) -> NDArray[np.float64]:
+        """Return the share of records in each cell, (N,)."""
+        return np.diff(self.counts, prepend=0) / self.n
+
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest place of records in each cell, each (N,)."""
+        cells = np.arange(self.grid.size)
+        low, high = (places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0))
+        return low, high
+
+    def _deviation(self) -> float:
+        masses = self._monotone()._masses()
+        low, high = self._cells()
+        with np.errstate(over="ignore"):
+            centres = low / 2 + high / 2
+            inside = (high - low) ** 2  # for m whole numbers, it is (m^2 - 1) / 12 steps^2
+            if self._are_whole:
+                inside = inside + 2 * self.grid.step * (high - low)
+            around = (centres - np.sum(masses * centres)) ** 2
+            return math.sqrt(float(np.sum(masses * (around + inside / 12))))
+
+    def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
+        """Return the ends of the interval. The noise of F_k has the width of a cell as weight."""
+        curve = self._monotone()  # masses below 0 would exchange the ends of wide cells
+        width, masses, share = deviations(level), curve._masses(), curve.counts / self.n
+        of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
+        ends = []
+        for sign, place in zip((-1.0, 1.0), self._cells(), strict=True):
+            steps = np.diff(place)
+            noise = np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps)
+            mean = np.sum(masses * place) + sign * width * math.hypot(noise, sampling)
+            ends.append(np.asarray(np.clip(mean, *self._reach())))
+        if not math.isfinite(self.grid.start):
+            ends[0] = np.asarray(-np.inf)
+        return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
+
+    def _reach(self) -> tuple[float, float]:
+        low, high = self._cells()
+        return float(low[0]), float(high[-1])
+
+    def _up_to(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the number of records up to each edge, with parts of cells."""
+        at = np.searchsorted(self.grid.positions, edges, side="right")
+        cell = np.minimum(at, self.grid.size - 1)
+        before = np.where(at > 0, self.counts[at - 1], 0.0)
+        first = np.append(self.grid.start, self.grid.positions)
+        lower, upper = first[cell], self.grid.positions[cell]
+        if self._are_whole:
+            steps = (np.floor(positions / self.grid.step) for positions in (edges, lower, upper))
+            whole_edges, least, most = steps
+            # The first cell includes its lower end.
+            least = np.where(cell == 0, np.ceil(lower / self.grid.step) - 1.0, least)
+            has = (most > least) & np.isfinite(least)
+            edges = np.where(has, whole_edges, edges)
+            lower, upper = np.where(has, least, lower), np.where(has, most, upper)
+        inside = (at < self.grid.size) & np.isfinite(lower) & (edges > lower)
+        part = np.zeros(edges.size)
+        np.divide(edges - lower, upper - lower, out=part, where=inside)
+        return np.asarray(before + part * (self.counts[cell] - before))
 
     def _drawn(
         self, band: tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from ..errors import DtypeError, ParameterError
 from ..records.column import Chunk, Column
 from ..records.times import REQUIREMENTS, Unit
+from ..summaries.grid import check_grid_of_numbers
 from .cdf import CDF
+from .inversion import are_whole, rises
 
 __all__ = ["earth_mover", "energy", "kolmogorov_smirnov"]
 
@@ -186,15 +188,15 @@ def _between(first: Any, second: Any) -> _Between:
 def _of_numbers(curve: Any, argument: str) -> Any:
     """Return a curve or a sample, if its distances are numbers."""
     if isinstance(curve, CDF):
-        curve.grid._refuse_times(argument)
+        check_grid_of_numbers(argument, curve.grid)
     return curve
 
 
 def _steps(curve: Any, argument: str, unit: Unit | None) -> _Steps:
     """Return a curve, or the empirical distribution function of a sample, as steps."""
     if isinstance(curve, CDF):
-        rises, counts = curve._rises()
-        return _Steps(rises, np.concatenate([[0.0], counts / curve.n]))
+        at, counts = rises(curve.grid, curve.counts, are_whole(curve.grid, curve.integers))
+        return _Steps(at, np.concatenate([[0.0], counts / curve.n]))
     parts: list[Chunk] = []
     for chunk in Column.of(curve, argument).chunks(unit, REQUIREMENTS[unit]):
         if chunk is None or np.isnan(chunk).any():

@@ -10,10 +10,25 @@ from numpy.typing import NDArray
 
 from ..summaries.grid import Grid
 
-__all__ = ["Counts", "Method", "between", "crossings", "least_whole", "places", "within"]
+__all__ = [
+    "Counts",
+    "Method",
+    "are_whole",
+    "between",
+    "crossings",
+    "least_whole",
+    "places",
+    "rises",
+    "within",
+]
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 Method = Literal["linear", "inverted_cdf"]
+
+
+def are_whole(grid: Grid, integers: bool | None) -> bool:
+    """Return whether records are whole: as the release states, or else as the grid does."""
+    return grid.of_integers if integers is None else integers
 
 
 def crossings(counts: Counts, n: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -127,6 +142,20 @@ def least_whole(grid: Grid) -> tuple[float, float]:
     least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
     place = least * grid.step
     return (place, 1.0 / (most - least + 1)) if place < grid.positions[0] else (math.inf, 0.0)
+
+
+def rises(grid: Grid, counts: Counts, integers: bool) -> tuple[NDArray[np.float64], Counts]:
+    """Return the points at which a curve rises, and the counts up to each, (N,) or more.
+
+    Parameters
+    ----------
+    grid, counts, integers
+        As in ``within``.
+    """
+    place, share = least_whole(grid) if integers else (math.inf, 0.0)
+    if place == math.inf:
+        return grid.positions, counts
+    return np.append(place, grid.positions), np.append(share * counts[0], counts)
 
 
 def between(

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from ..errors import DpcoreWarning, shown
 from ..privacy.guarantees import Privacy, of_public_size
 from ..records import times
-from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.grid import MOST_CELLS, Grid, edges_of
 from .cdf import CDF
+from .inversion import are_whole
 from .scores import ScoreCurves
 
 __all__ = [
@@ -159,7 +160,7 @@ def _in_first_cell(curve: CDF) -> str | None:
     grid = curve.grid
     if grid.size < FEW_CELLS or not math.isfinite(grid.start):
         return None
-    before, first, second, last = (float(edge) for edge in grid._edges()[[0, 1, 2, -1]])
+    before, first, second, last = (float(edge) for edge in edges_of(grid)[[0, 1, 2, -1]])
     if first - before <= _NARROW * (last - before) or _has_one_value(curve):
         return None
     count, both = curve.counts[:2].tolist()
@@ -199,7 +200,7 @@ def _whole_grid(grid: Grid) -> str:
 def _has_one_value(curve: CDF) -> bool:
     """Return whether the first cell has one value: its width is 0, or whole numbers leave one."""
     grid = curve.grid
-    if not curve._of_integers:
+    if not are_whole(grid, curve.integers):
         return bool(grid.start == grid.positions[0])
     least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
     return bool(most - least < 1)
@@ -208,7 +209,7 @@ def _has_one_value(curve: CDF) -> bool:
 def _has_two_values(curve: CDF) -> bool:
     """Return whether records are whole numbers, two in the first cell and one in each other."""
     grid = curve.grid
-    if not curve._of_integers or grid.start % grid.step:
+    if not are_whole(grid, curve.integers) or grid.start % grid.step:
         return False
     with np.errstate(over="ignore"):  # bounds may be far apart
         in_each = np.diff(np.floor(np.append(grid.start, grid.positions) / grid.step))

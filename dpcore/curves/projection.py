@@ -15,7 +15,7 @@ from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre as kernels
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import Grid, check_grid
+from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
 from . import forms
 from .cdf import CDF
@@ -152,8 +152,7 @@ class Projection(Stored):
         >>> round(curve.quantile(0.5))
         170
         """
-        check_grid("grid", grid)
-        grid._refuse_times("grid")
+        check_grid_of_numbers("grid", grid)
         points = places(grid.positions, self.lower, self.upper)
         counts = np.empty((1, grid.size))
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import MOST_CELLS, Grid, check_grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from . import forms
 from .cdf import CDF
 from .shown import cost, line
@@ -22,11 +22,9 @@ __all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "check_score_grid", "numbered"]
 MOST_SCORE_CELLS: Final = MOST_CELLS // 2
 
 
-def check_score_grid(grid: object) -> None:
+def check_score_grid(grid: Grid) -> None:
     """Refuse what is no grid of scores, or too large for the cells of both classes in one row."""
-    check_grid("grid", grid)
-    assert isinstance(grid, Grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     if grid.size > MOST_SCORE_CELLS:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
 
@@ -73,8 +71,7 @@ class ScoreCurves(Stored):
     joint: CDF = field(metadata=within(CDF))
 
     def __post_init__(self) -> None:
-        check_grid("grid", self.grid)
-        self.grid._refuse_times("grid")
+        check_grid_of_numbers("grid", self.grid)
         if not isinstance(self.joint, CDF):
             raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
         cells, size = 2 * self.grid.size, self.joint.grid.size
@@ -106,8 +103,7 @@ class ScoreCurves(Stored):
         >>> curves.negatives.round(1), curves.positives.round(1), curves.privacy.epsilon
         (array([33.8, 55.6, 77.8, 80.3]), array([ 2.2,  2.2,  8.4, 19.7]), 2.0)
         """
-        check_grid("grid", grid)
-        grid._refuse_times("grid")
+        check_grid_of_numbers("grid", grid)
         for name, curve in (("negatives", negatives), ("positives", positives)):
             if not isinstance(curve, CDF):
                 raise DtypeError(name, type(curve).__name__, "must be a CDF")

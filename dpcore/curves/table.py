@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check, _instead
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import forms
 from .cdf import CDF
@@ -431,6 +431,6 @@ def _start(grid: Grid) -> float:
 def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
     """Return the N + 1 ends of cells. A first cell without a width is as wide as the next."""
     ends = grid.positions
-    if -math.inf < (first := float(grid._edges()[0])) < ends[0]:
+    if -math.inf < (first := float(edges_of(grid)[0])) < ends[0]:
         return np.append(first, ends)
     return np.append(2 * ends[0] - ends[1] if grid.size > 1 else ends[0] - 1.0, ends)

@@ -21,7 +21,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
 from ..records.column import Column
-from ..summaries.grid import Grid, check_grid
+from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.totals import NanPolicy
 from .median_finders import FINDERS, Method, Records
 
@@ -222,8 +222,7 @@ def recursive_medians(
     (array([0.02, 0.04, 0.06, 1.  ]), array([2466, 2504, 2517, 2513]))
     """
     chooser = RecursiveMedians(epsilon, depth, method)
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curves.cdf import CDF
-from ..curves.inversion import crossings, places
+from ..curves.inversion import are_whole, crossings, places
 from ..curves.simulated_releases import Simulation
 from ..mechanisms.simulated_deviation import simulation_of
 
@@ -40,7 +40,7 @@ class Released:
     @classmethod
     def of(cls, argument: str, curve: CDF) -> Released:
         """Return a curve, given as ``argument``, with the mechanism that it names."""
-        return cls(curve, simulation_of(argument, curve), curve._of_integers)
+        return cls(curve, simulation_of(argument, curve), are_whole(curve.grid, curve.integers))
 
     @property
     def shares(self) -> NDArray[np.float64]:

@@ -228,7 +228,8 @@ def _whole_grid(bounds: Grid, most: int) -> Grid | None:
         return None
     if max(-first, last) > 2.0**53:  # doubles do not tell whole numbers apart
         return None
-    return Grid._of_whole(first, last, unit, (first, last))
+    make = Grid.integers if unit is None else Grid.days
+    return make(*bounds.shown(np.array([first, last]), whole=True))
 
 
 def _rank_error(counts: float, size: int, n: int) -> float:

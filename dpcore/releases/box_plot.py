@@ -22,7 +22,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
 from ..records.column import Column
-from ..summaries.grid import Grid, check_grid
+from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.totals import NanPolicy
 from .bounds import ends
 from .quantiles import check_number, check_quantiles, quantiles_from_counts
@@ -265,8 +265,7 @@ def box_plot(
     >>> [round(each, -1) for each in (found.first_quartile, found.median, found.third_quartile)]
     [30.0, 40.0, 50.0]
     """
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     part = budget.epsilon / _PARTS

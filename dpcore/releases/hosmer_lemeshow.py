@@ -22,7 +22,7 @@ from ..privacy.spending import called
 from ..records.column import Column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
-from ..summaries.grid import MOST_CELLS, Grid, check_grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .released_by import released_by
@@ -241,8 +241,7 @@ def grid_of_probabilities(grid: Grid | None, default: int = _COARSEST) -> Grid:
     """Return the grid; None stands for ``default`` cells. Refuse one not for probabilities."""
     if grid is None:
         return arcsine_grid(default)
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     if grid.positions[0] < 0.0 or grid.positions[-1] != 1.0:
         raise ParameterError("grid", grid, "must have thresholds within [0, 1], the last one 1")
     return grid

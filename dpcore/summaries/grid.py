@@ -14,21 +14,28 @@ from .._documentation import documented
 from .._sealed import read_only
 from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
-from ..records import times
+from ..records import public_times, times
 from ..records.column import Chunk, Column
 from ..records.times import Unit
-from .bounds_of_grids import MOST_CELLS, bound, day, times_between, unit_of_bounds, whole_cells
+from .bounds_of_grids import (
+    MOST_CELLS,
+    bound,
+    day,
+    thresholds_of,
+    times_between,
+    unit_of_bounds,
+    whole_cells,
+)
 from .guides import Guide, best_guide, no_guide
 from .partitions import sum_of_parts
-from .thresholds import Thresholds
 from .totals import NanPolicy, count_in_table, totals
 
-__all__ = ["MOST_CELLS", "Grid", "check_grid"]
+__all__ = ["MOST_CELLS", "Grid", "check_grid", "check_grid_of_numbers", "edges_of"]
 
 _PART: Final = 2**19  # so many values are worth a thread of their own
 
 
-class Grid(Thresholds):
+class Grid:
     """Thresholds tau_1 < ... < tau_N at which a distribution curve is known.
 
     Cell i holds the values with tau_{i-1} < x <= tau_i. The first cell holds those with
@@ -76,10 +83,38 @@ class Grid(Thresholds):
     array([1, 2])
     """
 
-    __slots__ = ("_guide", "_line")
+    __slots__ = ("_guide", "_line", "_lower", "_of_integers", "_positions", "_unit")
 
     def __init__(self, thresholds: Any, *, lower: Any = None, unit: Unit | None = None) -> None:
-        super().__init__(thresholds, lower, unit)
+        array, given_unit, unit = thresholds_of(thresholds, times.checked_unit(unit))
+        if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
+            raise ParameterError(
+                "thresholds",
+                array.shape,
+                f"must be one-dimensional, with 1 to {MOST_CELLS} entries",
+            )
+        array = _check.doubles(array)
+        if not np.all(np.isfinite(array)):
+            raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
+        if unit is not None:
+            times.check_thresholds("thresholds", array)
+        rises = array[1:] > array[:-1]  # differences may overflow doubles
+        if not np.all(rises):
+            at = int(np.argmin(rises))
+            raise ParameterError(
+                "thresholds",
+                tuple(times.shown(array[at : at + 2], unit).tolist()),
+                f"must be strictly increasing (entries {at} and {at + 1})",
+            )
+        low = -math.inf if lower is None else bound("lower", lower, given_unit, unit)
+        if not low <= array[0]:
+            first = times.text(float(array[0]), unit)
+            raise ParameterError("lower", lower, f"must not be above the first threshold, {first}")
+        array.flags.writeable = False
+        self._positions = array
+        self._lower = low
+        self._unit = unit
+        self._of_integers = False
         self._line: tuple[float, float] | None = None
         self._guide: Guide | None = None
 
@@ -265,6 +300,132 @@ class Grid(Thresholds):
                 "size", size, "is more than doubles can tell apart between these bounds"
             ) from None
 
+    @property
+    def thresholds(self) -> NDArray[Any]:
+        """(N,) the thresholds, read-only: floats, datetime64 (in UTC) or timedelta64."""
+        if self._unit is None:
+            return self._positions
+        thresholds = self.shown(self._positions)
+        thresholds.flags.writeable = False
+        return thresholds
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """(N,) the thresholds as doubles, with which values are compared, read-only."""
+        return self._positions
+
+    @property
+    def size(self) -> int:
+        """Number of cells, which is the number of thresholds, N."""
+        return self._positions.size
+
+    @property
+    def unit(self) -> Unit | None:
+        """The kind of values: None, "time", "instant" or "duration".
+
+        None means numbers. "time" means dates and times without a time zone. "instant" means times
+        with a time zone, which are kept and shown in UTC. "duration" means durations.
+        """
+        return self._unit
+
+    @property
+    def lower(self) -> Any:
+        """Where the first cell begins, in the grid's unit; -inf or NaT if it is not known."""
+        return self._lower if self._unit is None else self.shown(np.array(self._lower))[()]
+
+    @property
+    def start(self) -> float:
+        """Where the first cell begins, as a double; -inf if it is not known."""
+        return self._lower
+
+    @property
+    def of_integers(self) -> bool:
+        """Whether the grid states that records are whole numbers, or whole days.
+
+        ``Grid.integers`` and ``Grid.days`` state it. Other grids state nothing, whatever their
+        thresholds are.
+
+        Examples
+        --------
+        >>> from dpcore import Grid
+        >>> Grid.integers(1, 10).of_integers, Grid.uniform(0, 10, 10).of_integers
+        (True, False)
+        """
+        return self._of_integers
+
+    @property
+    def step(self) -> float:
+        """The step between whole records: 1, or the microseconds of a day."""
+        return 1.0 if self._unit is None else times.DAY
+
+    def shown(self, positions: NDArray[np.float64], *, whole: bool = False) -> NDArray[Any]:
+        """Return doubles on the line of the thresholds, of any shape, as users see them.
+
+        On a grid of numbers, these are the doubles themselves. Otherwise they are times or
+        durations, rounded to microseconds, or in days if they are ``whole``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore import Grid
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> grid.shown(grid.positions, whole=True)
+        array(['2024-01-02', '2024-01-03'], dtype='datetime64[D]')
+        """
+        values = times.shown(positions, self._unit)
+        if whole and self._unit is not None:
+            return values.astype("m8[D]" if self._unit == "duration" else "M8[D]")
+        return values
+
+    def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
+        """Return differences of such doubles as users see them: doubles, or timedelta64.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore import Grid
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> grid.shown_differences(np.diff(grid.positions))
+        array([86400000000], dtype='timedelta64[us]')
+        """
+        return times.shown(differences, None if self._unit is None else "duration")
+
+    def points(self, argument: str, values: Any) -> NDArray[np.float64]:
+        """Return points from users as doubles, of any shape, to compare them with ``positions``.
+
+        Parameters
+        ----------
+        argument
+            The name of the points in errors.
+        values
+            The points, in the grid's unit. On a grid of times with a time zone, NumPy's times are
+            in UTC, as in ``thresholds``. Times between two microseconds are rounded down.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            The points have another unit, or are NaN or missing.
+
+        Examples
+        --------
+        >>> from dpcore import Grid
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> int(grid.points("x", "2024-01-02") - grid.start)
+        86400000000
+        """
+        if self._unit is None:
+            return np.asarray(_check.points(argument, values))
+        kind: str | None
+        if (one := times.scalar(argument, values, exactly=False)) is not None:
+            points, kind = np.asarray(one[0]), one[1]
+        else:
+            points, kind = public_times.positions(argument, values)
+        in_utc = self._unit == "instant" and kind == "time" and times.is_of_numpy(values)
+        if kind != self._unit and not in_utc:
+            requirement = times.REQUIREMENTS[self._unit]
+            raise DtypeError(argument, times.described(kind), requirement)
+        return points
+
     @documented
     def count(
         self, values: Any, *, nan_policy: NanPolicy = "raise", weights: None = None
@@ -320,18 +481,8 @@ class Grid(Thresholds):
         chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
-    def _joined(self, column: Column) -> Chunk:
-        """Return a column in one piece, as doubles to compare with ``positions``; NaN is missing.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            As in ``count``.
-        """
-        return column.joined(self._unit, times.REQUIREMENTS[self._unit])
-
     def _count_positions(self, positions: Chunk) -> NDArray[np.int64]:
-        """Count what ``_joined`` returned, or a part of it, without missing values."""
+        """Count doubles that are compared with ``positions``, without missing values."""
         least_part = max(_PART, 4 * self.size)
         return totals([positions], self._add, self.size, least_part, "raise")
 
@@ -460,3 +611,17 @@ def check_grid(argument: str, value: object) -> None:
     """Raise an error that says what to write instead, unless the value is a grid."""
     if not isinstance(value, Grid):
         raise DtypeError(argument, type(value).__name__, _instead.grid(value))
+
+
+def check_grid_of_numbers(argument: str, value: object) -> None:
+    """Raise an error that says what to write instead, unless the value is a grid of numbers."""
+    check_grid(argument, value)
+    assert isinstance(value, Grid)
+    if value.unit is not None:
+        raise DtypeError(argument, f'a grid of unit "{value.unit}"', "must be of numbers")
+
+
+def edges_of(grid: Grid) -> NDArray[np.float64]:
+    """Return the (N + 1,) ends of cells. Cells of whole numbers are a step wide, each."""
+    first = grid.positions[0] - grid.step if grid.of_integers else grid.start
+    return np.append(first, grid.positions)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
+from ..records import times
 from ..records.column import Column
 from ..records.labels import Label, places, plain
 from ..records.object_kinds import kind_of
@@ -86,7 +87,7 @@ def group_counts(
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, column, labels)
     column.check_index(labels)
-    numbers = grid._joined(column)
+    numbers = column.joined(grid.unit, times.REQUIREMENTS[grid.unit])
     counts = np.zeros((len(groups), grid.size), np.int64)
     keep = ~np.isnan(numbers)
     if nan_policy == "raise" and not keep.all():

@@ -13,7 +13,7 @@ from ..errors import MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
 from ..records.column import Chunk, Column
 from ..records.labels import Label, positives
-from .grid import Grid, check_grid
+from .grid import Grid, check_grid_of_numbers
 from .partitions import sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
@@ -50,8 +50,7 @@ def score_counts(
     array([1, 1, 1, 0, 1, 1, 0, 0])
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     of_labels, of_scores = Column.of(y_true, "y_true"), Column.of(y_score, "y_score")
     if of_labels.is_partitioned or of_scores.is_partitioned:
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)

@@ -15,7 +15,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
 from ..records.column import Chunk, Column
-from .grid import MOST_CELLS, Grid, check_grid
+from .grid import MOST_CELLS, Grid, check_grid_of_numbers
 from .partitions import sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
@@ -60,8 +60,7 @@ class TableGrid:
 
     def __init__(self, x: Grid, y: Grid) -> None:
         for name, grid in (("x", x), ("y", y)):
-            check_grid(name, grid)
-            grid._refuse_times(name)
+            check_grid_of_numbers(name, grid)
         if x.size * y.size > MOST_CELLS:
             raise ParameterError(
                 "y", (x.size, y.size), f"must have at most {MOST_CELLS} cells together with x"

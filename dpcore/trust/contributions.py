@@ -16,7 +16,7 @@ from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..privacy.spending import spending
 from ..records.column import Column
-from ..summaries.grid import MOST_CELLS, Grid, check_grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
 from .protocol.raw_curves import of_clients, raw_curve, without_empty
@@ -179,8 +179,7 @@ def client_score_curves(
 
 def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic: object) -> int:
     """Check the public arguments, and return how many clients report."""
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")
     if not isinstance(trust, Bounded):

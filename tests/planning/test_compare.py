@@ -289,7 +289,7 @@ def curve_on(name, said=None, seed=1):
 
 
 def read(curve):
-    found = [curve.integers, curve._of_integers, curve.grid.start, curve.quantile(TENTHS).tolist()]
+    found = [curve.integers, curve._are_whole, curve.grid.start, curve.quantile(TENTHS).tolist()]
     return [*found, curve.mean(), curve.std(), curve.mean_interval(), curve(TENTHS).tolist()]
 
 
@@ -305,11 +305,11 @@ def test_a_combination_does_not_depend_on_the_order(join, said):
 def test_a_combination_begins_where_its_records_may_begin():
     known = [curve_on("whole numbers"), curve_on("cells")]
     assert dp.combine(known).grid.start == -1.0
-    assert not dp.combine(known)._of_integers
+    assert not dp.combine(known)._are_whole
     unknown = [*known, curve_on("thresholds")]
     assert {dp.combine(each).grid.start for each in permutations(unknown)} == {-np.inf}
     both = dp.combine([curve_on("whole numbers"), curve_on("thresholds", True)])
-    assert both._of_integers
+    assert both._are_whole
 
 
 @pytest.mark.parametrize("second", ["thresholds", "thresholds with a lower end", "cells"])

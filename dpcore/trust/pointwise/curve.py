@@ -16,7 +16,7 @@ from ...curves.scores import numbered
 from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
 from ...privacy.guarantees import Privacy
-from ...summaries.grid import Grid, check_grid
+from ...summaries.grid import Grid, check_grid_of_numbers
 from ..models.remembered_noise import prefix_deviation
 from ..protocol.wire import RoundError
 from .aggregators import Aggregator, of_clients
@@ -99,8 +99,7 @@ class PointwiseCDF:
             raise DtypeError("aggregator", type(aggregator).__name__, what)
         if grid is None:
             grid = numbered(aggregator.size)
-        check_grid("grid", grid)
-        grid._refuse_times("grid")
+        check_grid_of_numbers("grid", grid)
         if grid.size != aggregator.size:
             raise ParameterError("grid", grid.size, f"must have {aggregator.size} cells")
         if integers is not None and not isinstance(integers, bool):

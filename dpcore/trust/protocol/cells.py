@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 from ...errors import MissingValueError, ParameterError
 from ...records.column import Column
-from ...summaries.grid import Grid, check_grid
+from ...summaries.grid import Grid, check_grid_of_numbers
 
 __all__ = ["cell_of"]
 
@@ -55,8 +55,7 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     >>> dp.trust.cell_of([0.3, 0.3, 0.9], grid, [False, True, True])
     array([1, 6, 4])
     """
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     Column.of(score, "score").check_index(Column.of(label, "label"))
     is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
     values = Column.of([score] if is_one else score, "score").joined()

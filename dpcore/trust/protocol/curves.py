@@ -10,7 +10,7 @@ from ...curves.cdf import CDF
 from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ...curves.scores import ScoreCurves, numbered
 from ...errors import DtypeError, ParameterError
-from ...summaries.grid import Grid, check_grid
+from ...summaries.grid import Grid, check_grid_of_numbers
 from .partial_sums import PartialSum, of_all_servers
 from .raw_curves import of_clients, raw_curve, without_empty
 from .vector_sums import VectorSum
@@ -75,8 +75,7 @@ def release(
     protocol = whole.protocol
     if grid is None:
         grid = numbered(protocol.size)
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     if grid.size != protocol.size:
         raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
     if not isinstance(isotonic, bool):
@@ -134,8 +133,7 @@ def release_scores(
     """
     whole = of_all_servers(sums)
     protocol = whole.protocol
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
+    check_grid_of_numbers("grid", grid)
     if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
         half = protocol.size / 2 if protocol.empty is None else protocol.empty
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
