@@ -25,6 +25,7 @@ __all__ = [
     "cumulative_counts",
     "cumulative_total",
     "doubles",
+    "ends",
     "extra",
     "finite",
     "fraction",
@@ -109,6 +110,17 @@ def bounds(lower: object, upper: object) -> tuple[float, float]:
     low, high = finite("lower", lower), finite("upper", upper)
     if not low < high:
         raise ParameterError("upper", upper, f"must be greater than lower, {shown(lower)}")
+    return low, high
+
+
+def ends(argument: str, value: object) -> tuple[float, float]:
+    """Return two finite floats in ascending order, from one argument with both."""
+    both = items(argument, value, "must be two numbers")
+    if len(both) != 2:
+        raise ParameterError(argument, value, "must be two numbers")
+    low, high = (finite(argument, end) for end in both)
+    if not low < high:
+        raise ParameterError(argument, value, "must rise")
     return low, high
 
 

@@ -24,7 +24,7 @@ from .bucket_counts import Records, Stages, deviation, line
 from .buckets import scales
 from .hierarchy import Hierarchy
 
-__all__ = ["Dawa"]
+__all__ = ["Dawa", "counting_error", "signal_of"]
 
 _SCARCE: Final = 32768.0  # below this n epsilon, a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
@@ -92,35 +92,6 @@ class Dawa(Mechanism):
         elif not 0 < _check.fraction("split", self.split) < 1:
             raise ParameterError("split", self.split, "must be above 0 and below 1")
 
-    def _pays(self, size: int, n: int) -> bool:
-        """Return whether buckets are usually better for this number of records and this budget.
-
-        This holds for n epsilon up to N^1.5. For rho it holds for n sqrt(8 rho) up to N / 4, since
-        trees with Gaussian noise are better. The rule was measured (docs/measured/regret.md). n
-        must be public.
-        """
-        most = size / 4 if self.rho is not None else float(size) ** 1.5
-        return self._budget().total_is_public and self._signal(n) <= most
-
-    def _signal(self, n: int) -> float:
-        """Return n epsilon; for rho, take the epsilon whose noise has the same variance."""
-        budget = self._budget()
-        if budget.epsilon is not None:
-            return n * float(budget.epsilon)
-        assert budget.rho is not None
-        return n * math.sqrt(8.0 * float(budget.rho))
-
-    def _counting_error(self, size: int, n: int) -> float:
-        """Return the mean squared error of counting the longer buckets, if all are taken.
-
-        This serves to compare kinds of noise. The actual number of buckets depends on the records.
-        """
-        stages = self._stages(size, n)
-        lengths = stages.scales.lengths
-        if not lengths.size:
-            return stages.hierarchy.mean_squared_error(size)
-        return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
-
     def _stages(self, size: int, n: int) -> Stages:
         """Return the two stages for N cells and n records; cached.
 
@@ -130,7 +101,7 @@ class Dawa(Mechanism):
         budget = self._budget()
         signal = float(size)
         if budget.total_is_public:
-            signal = self._signal(n)
+            signal = signal_of(self, n)
         # There are only a few different rungs, and their stages are kept.
         rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
         return _kept_stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
@@ -204,6 +175,27 @@ class Dawa(Mechanism):
             buckets = records.find_buckets(stream)
             ends, tree = records.count_buckets(buckets.edges, stream)
         return line(buckets.edges, ends), deviation(buckets, tree, ends)
+
+
+def signal_of(dawa: Dawa, n: int) -> float:
+    """Return n epsilon; for rho, take the epsilon whose noise has the same variance."""
+    budget = dawa._budget()
+    if budget.epsilon is not None:
+        return n * float(budget.epsilon)
+    assert budget.rho is not None
+    return n * math.sqrt(8.0 * float(budget.rho))
+
+
+def counting_error(dawa: Dawa, size: int, n: int) -> float:
+    """Return the mean squared error of counting the longer buckets, if all are taken.
+
+    This serves to compare kinds of noise. The actual number of buckets depends on the records.
+    """
+    stages = dawa._stages(size, n)
+    lengths = stages.scales.lengths
+    if not lengths.size:
+        return stages.hierarchy.mean_squared_error(size)
+    return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
 
 
 @lru_cache(maxsize=64)

@@ -10,10 +10,11 @@ from typing import Final
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
+from ..mechanisms.dawa import counting_error, signal_of
 from ..privacy.allowance import Allowance
 from ..summaries.grid import MOST_CELLS
 
-__all__ = ["candidates", "data_aware", "error_of", "most_accurate", "rank"]
+__all__ = ["candidates", "data_aware", "error_of", "most_accurate", "pays", "rank"]
 
 _Tree = Hierarchy | ToeplitzGaussian | Dyadic
 
@@ -25,7 +26,7 @@ def most_accurate(size: int, budget: Allowance, n: int | None = None) -> Mechani
     size = _check.integer("size", size, 1, MOST_CELLS)
     if n is not None:
         buckets = data_aware(size, budget, n)
-        if buckets and buckets._pays(size, n):
+        if buckets and pays(buckets, size, n):
             return buckets
     return _best(size, budget)
 
@@ -37,7 +38,18 @@ def data_aware(size: int, budget: Allowance, n: int) -> Dawa | None:
     stages.
     """
     possible = _possible(size, budget)
-    return min(possible, key=lambda dawa: dawa._counting_error(size, n), default=None)
+    return min(possible, key=lambda dawa: counting_error(dawa, size, n), default=None)
+
+
+def pays(buckets: Dawa, size: int, n: int) -> bool:
+    """Return whether buckets are usually better for this number of records and their budget.
+
+    This holds for n epsilon up to N^1.5. For rho it holds for n sqrt(8 rho) up to N / 4, since
+    trees with Gaussian noise are better. The rule was measured (docs/measured/regret.md). n must be
+    public, as it is where ``data_aware`` returns buckets.
+    """
+    most = size / 4 if buckets.rho is not None else float(size) ** 1.5
+    return signal_of(buckets, n) <= most
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ from ..mechanisms.base import MOST_RECORDS, check_mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy
 from ..summaries.grid import MOST_CELLS
-from .most_accurate import candidates, data_aware, error_of, rank
+from .most_accurate import candidates, data_aware, error_of, pays, rank
 from .plan_shapes import expected_errors
 
 __all__ = ["Option", "Plan", "plan"]
@@ -210,7 +210,7 @@ def _with_records(planned: Plan, buckets: Dawa | None, n: int) -> Plan:
         *planned.options[1:],
     )
     edge = "n sqrt(8 rho) <= size / 4" if buckets.rho is not None else "n epsilon <= size^1.5"
-    if buckets._pays(size, n):
+    if pays(buckets, size, n):
         return Plan(size, (option, *others), edge)
     return Plan(size, (*others, option), f"the least error, not {edge}")
 

@@ -20,7 +20,7 @@ from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.spending import called
 from ..records.column import Column
-from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.hosmer_lemeshow import HosmerLemeshow, tested
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, score_counts
@@ -172,7 +172,7 @@ def hosmer_lemeshow(
         label = named(pos_label)
         curves = labelled_score_curves(counts, chosen, own_mechanism, label, rng=rng)
     own = released_by(curves, own_mechanism)
-    return HosmerLemeshow._of_checked(curves, groups, own, minimum, fitted)
+    return tested(curves, groups, own, minimum, fitted)
 
 
 def suited(

@@ -1,10 +1,10 @@
-"""Private bounds for both axes of a residual plot: choose intervals that are worth their width."""
+"""Bounds for both axes of a residual plot: public ones, or those of one of two private searches."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import floor, sqrt
-from typing import Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,29 @@ from numpy.typing import NDArray
 from ..mechanisms.selection import exponential_mechanism
 from ..records.column import Chunk
 from ..summaries.grid import Grid
-from .compact_bounds import compact_end, compact_rungs
+from ..summaries.rungs import Rungs
+from .compact_bounds import compact_end, compact_rungs, rungs_of
+from .symmetric_bounds import symmetric_end
 
-__all__ = ["LEAST_GAIN", "PARTS", "Ends", "gain_of", "parts_of", "residual_bounds"]
+__all__ = [
+    "LEAST_GAIN",
+    "PARTS",
+    "Ends",
+    "Search",
+    "ends_of",
+    "gain_of",
+    "parts_of",
+    "residual_bounds",
+    "rungs_for",
+    "share_of",
+]
 
 Ends = tuple[float, float]
+Known = tuple[Ends | None, Ends | None]
+Search = Literal["compact", "sparse-vector"]
+
+_COVERAGE: Final = 0.95  # theta in the paper, for each column
+_DOUBLINGS: Final = 62  # how often the paper's search doubles the unit
 
 LEAST_GAIN: Final = Fraction(1, 50)  # so there are at most 50 doublings
 _MOST_GAIN: Final = Fraction(1, 10)
@@ -25,7 +43,71 @@ _OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget (docs/proofs/selectio
 PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
 
 
-def parts_of(known: tuple[Ends | None, Ends | None]) -> int:
+def share_of(search: Search, known: Known) -> Fraction:
+    """Return the part of the budget for both axes that goes to ends that are not known."""
+    if search == "compact":
+        return Fraction(parts_of(known), PARTS)
+    return Fraction(known.count(None), 2)
+
+
+def rungs_for(
+    search: Search, units: tuple[Any, Any], known: Known, n: int, epsilon: Fraction
+) -> tuple[Rungs, Rungs]:
+    """Return the ends from which a search chooses, for each axis.
+
+    Parameters
+    ----------
+    search, units, known
+        As in ``ends_of``.
+    n
+        The public number of records.
+    epsilon
+        The budget for the ends that are not known.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A unit is not a positive number, or is too large.
+    """
+    if None not in known:  # both are known, so no unit is doubled
+        return rungs_of(units[0], 0), rungs_of(units[1], 0)
+    if search == "compact":
+        gain = gain_of(n, epsilon / parts_of(known))
+        return compact_rungs(units[0], gain), compact_rungs(units[1], gain)
+    return rungs_of(units[0], _DOUBLINGS), rungs_of(units[1], _DOUBLINGS)
+
+
+def ends_of(
+    search: Search,
+    columns: tuple[Chunk, Chunk],
+    units: tuple[Any, Any],
+    known: Known,
+    epsilon: Fraction,
+    rng: np.random.Generator | None,
+) -> tuple[Ends, Ends]:
+    """Return the ends of both axes, those of predicted values first.
+
+    Parameters
+    ----------
+    search
+        "compact": ``residual_bounds``. "sparse-vector": ``symmetric_bounds`` on either axis.
+    columns
+        Predicted values and residuals, without missing values.
+    units, known, rng
+        As in ``residual_bounds``.
+    epsilon
+        The budget for the ends that are not known, for "replace-one".
+    """
+    if search == "compact":
+        return residual_bounds(*columns, units, known, epsilon, rng)
+    across, upright = (
+        _searched(column, unit, epsilon / known.count(None), rng) if ends is None else ends
+        for column, unit, ends in zip(columns, units, known, strict=True)
+    )
+    return across, upright
+
+
+def parts_of(known: Known) -> int:
     """Return how many of the ``PARTS`` of the budget go to bounds that are not known."""
     return _OF_PREDICTED * (known[0] is None) + _OF_RESIDUALS * (known[1] is None)
 
@@ -34,7 +116,7 @@ def residual_bounds(
     predicted: Chunk,
     residuals: Chunk,
     units: tuple[float, float],
-    known: tuple[Ends | None, Ends | None],
+    known: Known,
     epsilon: Fraction,
     rng: np.random.Generator | None,
 ) -> tuple[Ends, Ends]:
@@ -87,6 +169,16 @@ def gain_of(n: int, part: Fraction) -> Fraction:
     """Return the gain for n records and an epsilon for each part, all of them public."""
     reach = _REACH * sqrt(min(n * part, 1 / LEAST_GAIN**2))
     return min(max(LEAST_GAIN, 1 / Fraction(reach)), _MOST_GAIN)
+
+
+def _searched(
+    column: Chunk, unit: float, epsilon: Fraction, rng: np.random.Generator | None
+) -> Ends:
+    rungs = rungs_of(unit, _DOUBLINGS)
+    counts = rungs.count(column, "raise")
+    outside = round((1 - _COVERAGE) * int(counts.sum()))
+    end = float(rungs.ends[symmetric_end(counts, outside, epsilon, rng)])
+    return -end, end
 
 
 def _beside_zero(

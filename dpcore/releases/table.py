@@ -18,6 +18,7 @@ from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
 from ..errors import ParameterError
 from ..mechanisms import Histogram, Mechanism
+from ..mechanisms.dawa import signal_of
 from ..planning.most_accurate import data_aware
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
@@ -252,7 +253,7 @@ def table_mechanism(size: int, budget: Allowance, n: int | None = None) -> Mecha
     buckets = None if n is None else data_aware(size, budget, n)
     if n is None or buckets is None:
         return flat
-    signal, few = buckets._signal(n), _FEW["Gaussian"]
+    signal, few = signal_of(buckets, n), _FEW["Gaussian"]
     if flat.epsilon is not None and flat.delta is None:
         signal, few = n * float(flat.epsilon), _FEW["Laplace"]
     return buckets if signal <= few * size**1.5 else flat

@@ -29,7 +29,7 @@ from .risk_groups import are_few, check_groups, check_minimum, risk_groups
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HosmerLemeshow", "HosmerLemeshowUnderNoise"]
+__all__ = ["HosmerLemeshow", "HosmerLemeshowUnderNoise", "tested"]
 
 _ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
 _MOST_REPLICATES: Final = 2**20
@@ -46,7 +46,7 @@ class _Simulation(Stored):
     mechanism
         The mechanism that released them.
     groups, minimum, fitted
-        As in ``HosmerLemeshow._of_checked``.
+        As in ``tested``.
     labels
         Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
         records as released ones. Their probabilities are the lower ends of the cells, or the upper
@@ -86,7 +86,7 @@ class _Simulation(Stored):
         with unwatched():  # no record contributes
             released = self.mechanism.release(counts, rng=rng)
         raw = replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))
-        return HosmerLemeshow._of_checked(raw, self.groups, None, self.minimum, self.fitted)
+        return tested(raw, self.groups, None, self.minimum, self.fitted)
 
 
 def _dumped_simulation(simulation: object) -> Any:
@@ -245,23 +245,7 @@ class HosmerLemeshow(Stored):
         minimum = check_minimum(minimum_expected)
         if mechanism is not None:
             mechanism = check_released("curves", curves.joint, mechanism)
-        return cls._of_checked(curves, groups, mechanism, minimum, fitted)
-
-    @classmethod
-    def _of_checked(
-        cls,
-        curves: ScoreCurves,
-        groups: int,
-        mechanism: Releases | None,
-        minimum: float | None,
-        fitted: bool,
-    ) -> HosmerLemeshow:
-        """Return the test for arguments that ``from_curves`` has checked."""
-        grouped = risk_groups(curves, groups, minimum)
-        simulation = None
-        if mechanism is not None:
-            simulation = _Simulation._of_stored(curves, mechanism, groups, minimum, fitted)
-        return cls(*grouped, curves.n, curves.privacy, fitted, simulation)
+        return tested(curves, groups, mechanism, minimum, fitted)
 
     @property
     def contributions(self) -> NDArray[np.float64]:
@@ -523,3 +507,18 @@ def _normal_scores(statistic: Any, degrees_of_freedom: Any) -> NDArray[np.float6
     degrees = np.where(np.asarray(degrees_of_freedom) < 1, np.nan, degrees_of_freedom)
     variance = 2.0 / (9.0 * degrees)
     return np.asarray((np.cbrt(statistic / degrees) - (1.0 - variance)) / np.sqrt(variance))
+
+
+def tested(
+    curves: ScoreCurves,
+    groups: int,
+    mechanism: Releases | None,
+    minimum: float | None,
+    fitted: bool,
+) -> HosmerLemeshow:
+    """Return the test for arguments as in ``HosmerLemeshow.from_curves``, all of them checked."""
+    grouped = risk_groups(curves, groups, minimum)
+    simulation = None
+    if mechanism is not None:
+        simulation = _Simulation._of_stored(curves, mechanism, groups, minimum, fitted)
+    return HosmerLemeshow(*grouped, curves.n, curves.privacy, fitted, simulation)

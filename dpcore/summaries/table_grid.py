@@ -286,12 +286,7 @@ def _placing(grid: Grid, records: int) -> Callable[[Chunk, NDArray[np.uint32]], 
 
 def _uniform(argument: str, bounds: Any, size: int) -> Grid:
     """Return cells of equal width between two bounds. Errors use the argument's name for both."""
-    ends = _check.items(argument, bounds, "must be two numbers")
-    if len(ends) != 2:
-        raise ParameterError(argument, bounds, "must be two numbers")
-    low, high = (_check.finite(argument, end) for end in ends)
-    if not low < high:
-        raise ParameterError(argument, bounds, "must rise")
+    low, high = _check.ends(argument, bounds)
     try:
         return Grid.uniform(low, high, size)
     except ParameterError as error:  # the bounds are too far apart or too near to each other

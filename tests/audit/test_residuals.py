@@ -11,7 +11,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import exponential_mechanism
-from dpcore.releases import compact_bounds, residual_bounds, residual_plot, residual_search
+from dpcore.releases import compact_bounds, residual_bounds, residual_plot
 from dpcore.releases.table import raw_table
 from tests import reference
 from tests.audit.harness import tables
@@ -124,8 +124,7 @@ def parts(monkeypatch, records, epsilon, answers):
     with monkeypatch.context() as patched:
         for module in (compact_bounds, residual_bounds):
             patched.setattr(module, "exponential_mechanism", chosen)
-        for module in (residual_bounds, residual_search):
-            patched.setattr(module, "gain_of", lambda *_: THIRD)
+        patched.setattr(residual_bounds, "gain_of", lambda *_: THIRD)
         patched.setattr(residual_plot, "raw_table", recorded)
         rng = np.random.default_rng(1)
         dp.residual_plot(*np.transpose(records), epsilon=epsilon, cells=(2, 1), rng=rng)

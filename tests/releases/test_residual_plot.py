@@ -14,14 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.releases import (
-    compact_bounds,
-    residual_axis,
-    residual_bounds,
-    residual_search,
-    residual_table,
-    symmetric_bounds,
-)
+from dpcore.releases import compact_bounds, residual_bounds, residual_plot, symmetric_bounds
 from dpcore.summaries.grid import Grid
 from tests import reference
 
@@ -101,7 +94,7 @@ def test_an_even_number_of_cells_by_the_public_number_of_records():
     assert shape(1.0) == (10, 10)  # sqrt(0.9 * 400 * 0.7 / 10) = 5.02
     assert shape(0.05, 1) == (2, 2)
     assert shape(2.0, cells=(3, 5)) == (3, 5)
-    assert residual_table.side_of(400, Fraction(1.7e308)) == 2048
+    assert residual_plot.side_of(400, Fraction(1.7e308)) == 2048
 
 
 SERIES = {
@@ -155,7 +148,7 @@ def spent(monkeypatch):
     watched(residual_bounds, "exponential_mechanism")
     watched(compact_bounds, "exponential_mechanism")
     watched(symmetric_bounds, "above_threshold")
-    of_table = residual_table.by_default
+    of_table = residual_plot.by_default
 
     def recorded_table(size, epsilon, *others):
         told.append(epsilon)
@@ -165,8 +158,8 @@ def spent(monkeypatch):
         told.append(epsilon)
         return dp.mechanisms.Histogram(epsilon)
 
-    monkeypatch.setattr(residual_table, "by_default", recorded_table)
-    monkeypatch.setattr(residual_table, "Histogram", recorded_histogram)
+    monkeypatch.setattr(residual_plot, "by_default", recorded_table)
+    monkeypatch.setattr(residual_plot, "Histogram", recorded_histogram)
     return told
 
 
@@ -400,14 +393,14 @@ def test_how_many_units_bounds_reach(n_epsilon, doublings):
     """docs/proofs/residuals.md, section 6."""
     n, known = 10**4, (None, None)
     spent = min(Fraction(3, 10) * n_epsilon, 470) / n
-    for rungs in residual_search.rungs_for("compact", (1.0, 1.0), known, n, spent):
+    for rungs in residual_bounds.rungs_for("compact", (1.0, 1.0), known, n, spent):
         assert rungs.ends[-1] == 2.0**doublings
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-5e-324, 3.0), (-4.0, -1.0), (1e308, 1.1e308)])
 def test_a_cell_more_at_either_end(ends):
     """Both ends are within, and the next doubles are not."""
-    grid = residual_axis.with_ends(Grid.uniform(*ends, 4))
+    grid = residual_plot.with_ends(Grid.uniform(*ends, 4))
     low, high = ends
     values = [np.nextafter(low, -np.inf), low, high, np.nextafter(high, np.inf)]
     assert grid.count(values).tolist() == [1, 1, 0, 0, 1, 1]
