@@ -52,16 +52,15 @@ if _TYPE_CHECKING:
     from .privacy.guarantees import Privacy
     from .records import files
     from .releases.bounds import Bounds, bounds
+    from .releases.bounds_around_zero import compact_bounds, symmetric_bounds
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
-    from .releases.compact_bounds import compact_bounds
     from .releases.hosmer_lemeshow import hosmer_lemeshow
     from .releases.project import project, project_sums
     from .releases.quantiles import Quantiles, quantiles
     from .releases.residual_plot import residual_plot
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
-    from .releases.symmetric_bounds import symmetric_bounds
     from .releases.table import table, table_from_counts
     from .summaries.grid import Grid
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
@@ -197,16 +196,15 @@ _HOMES = {
     "privacy.budgets": ("Budget", "BudgetError"),
     "privacy.guarantees": ("Privacy",),
     "releases.bounds": ("Bounds", "bounds"),
+    "releases.bounds_around_zero": ("compact_bounds", "symmetric_bounds"),
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
-    "releases.compact_bounds": ("compact_bounds",),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
     "releases.project": ("project", "project_sums"),
     "releases.quantiles": ("Quantiles", "quantiles"),
     "releases.residual_plot": ("residual_plot",),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
-    "releases.symmetric_bounds": ("symmetric_bounds",),
     "releases.table": ("table", "table_from_counts"),
     "summaries.grid": ("Grid",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),

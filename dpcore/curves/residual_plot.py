@@ -147,7 +147,7 @@ class ResidualPlot(Stored):
         >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
         ('predicted value', 'residual', 'epsilon = 8 (replace-one)')
         """
-        from .table_plots import plot_residuals
+        from .plots import plot_residuals
 
         _check.choice("kind", kind, Kind)
         if kind == "density":

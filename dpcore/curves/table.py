@@ -16,8 +16,7 @@ from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import forms
 from .cdf import CDF
-from .cell_shares import shares_within
-from .inversion import between
+from .inversion import between, shares_within
 from .shown import cost, line
 from .stored import Stored, within
 
@@ -344,7 +343,7 @@ class Table(Stored):
         >>> found.plot().get_title()
         'epsilon = 50 (replace-one)'
         """
-        from .table_plots import plot_table
+        from .plots import plot_table
 
         table = self if self.row.is_monotone else self.isotonic()
         edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)

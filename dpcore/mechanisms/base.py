@@ -31,6 +31,7 @@ __all__ = [
     "Work",
     "cell_counts",
     "check_mechanism",
+    "check_size",
     "names",
     "registered",
 ]
@@ -341,6 +342,12 @@ def registered(name: str) -> type[Mechanism] | None:
 def names() -> tuple[str, ...]:
     """Return the names of all mechanisms that are defined, in alphabetical order."""
     return tuple(sorted(_all_named()))
+
+
+def check_size(argument: str, n: int) -> None:
+    """Refuse a public number of records that is 0, or too large for sums in fine units."""
+    if not 1 <= n <= MOST_RECORDS:
+        raise ParameterError(argument, n, f"must hold between 1 and {MOST_RECORDS} records")
 
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ParameterError
 from ..kernels.selection.adaptive import add_parabolas, lines_through
 from ..kernels.trees import partition
 from ..noise.sources import Source
 from ..privacy.allowance import Law
-from .bucket_trees import weighted_tree
 from .buckets import Scales
 from .hierarchy import Hierarchy
 from .tree import Tree, release_nodes
 
-__all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
+__all__ = ["Buckets", "Records", "Stages", "deviation", "line", "weighted_tree"]
 
 # The squared error of a straight line, as a share of a bucket's squared cost: 1/6 if all records
 # are in one cell, 2/15 on a slope, and less if the records are spread out.
 _WEIGHT: Final = 0.1
 _ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # in variances of the noise of a squared cost
 _DOUBT: Final = 0.25  # the least squared cost that is assumed, in variances of its noise
+# Trees are computed for numbers of buckets with so many significant binary digits.
+_DIGITS: Final = 4
+_WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
 
 
 class Stages(NamedTuple):
@@ -137,3 +143,48 @@ def deviation(buckets: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArra
     unevenness = np.where(buckets.unevenness > 0.0, buckets.unevenness, of_groups)
     add_parabolas(buckets.edges, unevenness, variances)  # the squared errors of the lines
     return np.sqrt(variances, out=variances)
+
+
+def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
+    """Return the tree over buckets with the least error; a bucket weighs as much as its cells.
+
+    The partition is released, so the tree is public.
+    """
+    trees = _candidates(hierarchy, widths.size)
+    if not trees:
+        return hierarchy.tree(widths.size)  # this call raises the error with the reason
+    weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
+    # This is not a product of vectors: BLAS would start threads for it, and wait for them.
+    return min(trees, key=lambda tree: float(np.sum(weights * tree.prefix_variances())))
+
+
+@lru_cache(maxsize=256)
+def _candidates(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
+    """Return the best tree for equal buckets, and even ones."""
+    kept = _kept(hierarchy, _rounded_up(buckets))
+    return tuple(tree for kept_tree in kept if (tree := kept_tree.resized(buckets)))
+
+
+@lru_cache(maxsize=128)
+def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
+    """Return these trees for one of a few numbers of buckets, cached.
+
+    So releases with similar numbers of buckets use the same trees, and noise of the same scales.
+    Neither is computed anew each time.
+    """
+    even = [
+        replace(hierarchy, branching=branching, budgets="auto")
+        for branching in _WIDTHS
+        if branching <= buckets
+    ]
+    trees = []
+    for option in (hierarchy, *even):
+        with suppress(ParameterError):  # the scale is too large
+            trees.append(option.tree(buckets))
+    return tuple(trees)
+
+
+def _rounded_up(buckets: int) -> int:
+    """Return the least number >= buckets that has four binary digits followed by zeros."""
+    unit = 1 << max(0, buckets.bit_length() - _DIGITS)
+    return -(-buckets // unit) * unit

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from .plans import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .sources import Source, source
+from .tables import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .windows import fill_from_rows, flat
 
 __all__ = [

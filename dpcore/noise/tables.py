@@ -5,21 +5,46 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.noise import bins, inversion
-from .distributions import Distribution, Floors, HalfGaussian, kept_floors
+from .distributions import (
+    Distribution,
+    Floors,
+    Geometric,
+    HalfGaussian,
+    TwoSidedGaussian,
+    TwoSidedGeometric,
+    floors,
+    kept_floors,
+)
 from .exponential import is_below_exponential
 
-__all__ = ["WORD_BITS", "Bins", "Digits", "value"]
+__all__ = [
+    "WORD_BITS",
+    "Bins",
+    "Digits",
+    "gaussian_rows",
+    "kept_laplace_digits",
+    "laplace_digits",
+    "table_entries",
+    "value",
+]
 
 WORD_BITS: Final = 32
 _GUIDE_BITS: Final = 14  # the largest guide of a table has 32 KiB, which fits the first-level cache
 _SPARE_BITS: Final = 4  # a guide has 16 or more entries for each boundary, within that limit
 _MOST: Final = 2**62  # the largest magnitude; larger ones have a probability below exp(-500)
+_ENTRIES: Final = 2**11  # the largest number of entries of a table: 8 KiB
+_FEW_ENTRIES: Final = 2**7  # up to ``_FEW`` draws take less time than making a long table
+_FEW: Final = 2**12
+# Boundaries of a Laplace table for each bit of a word and each unit of its scale.
+_BOUNDARIES: Final = 1.4
+_LEAST_IN_BINS: Final = 2**14  # the least sigma^2 for bins; tables have about 13 sigma entries
 
 
 class Digits:
@@ -165,3 +190,41 @@ def _shift(size: int, word_bits: int) -> np.uint32:
 
 def _fitting(y: int) -> int:
     return max(-_MOST, min(y, _MOST))
+
+
+def laplace_digits(
+    scale: Fraction,
+    entries: int = _ENTRIES,
+    word_bits: int = WORD_BITS,
+    floors: Floors = floors,
+) -> Digits:
+    """Return the digits of discrete Laplace variables, as many as keep the tables small.
+
+    A table holds about 2 log(2) word_bits boundaries for each unit of the scale, which is counted
+    in units of ``width``. The table of the first digit has at most ``entries`` entries, and those
+    of the other digits have half as many.
+    """
+    radix, width, laws = entries // 2, 1, []
+    while _BOUNDARIES * word_bits * scale > entries * width:
+        laws.append(Geometric(width / scale, radix))
+        width *= radix
+    return Digits((TwoSidedGeometric(1 / scale, width), *laws[::-1]), radix, word_bits, floors)
+
+
+@lru_cache(maxsize=128)
+def kept_laplace_digits(scale: Fraction, entries: int) -> Digits:
+    """Return ``laplace_digits``, cached. Do not use this for a scale that depends on records."""
+    return laplace_digits(scale, entries, floors=kept_floors)
+
+
+def table_entries(draws: int) -> int:
+    """Return the largest sensible number of entries of a table for ``draws`` draws."""
+    return _ENTRIES if draws > _FEW else _FEW_ENTRIES
+
+
+@lru_cache(maxsize=128)
+def gaussian_rows(sigma_squared: Fraction) -> Digits | Bins:
+    """Return one digit, or bins if sigma is large, cached."""
+    if sigma_squared >= _LEAST_IN_BINS:
+        return Bins(sigma_squared)
+    return Digits((TwoSidedGaussian(1 / (2 * sigma_squared)),), 1)

@@ -17,7 +17,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
 from ..errors import ParameterError
-from ..mechanisms.base import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS, check_size
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
@@ -149,8 +149,7 @@ def bounds(
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)
     n = int(counts.sum())
-    if not 1 <= n <= MOST_RECORDS:
-        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
+    check_size("values", n)
     if 2 * chosen >= n and outside is not None:
         raise ParameterError("outside", outside, f"must be less than half of the {n} records")
     if 2 * chosen >= n:

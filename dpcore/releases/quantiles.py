@@ -18,7 +18,7 @@ from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
-from ..mechanisms.base import MOST_RECORDS, cell_counts
+from ..mechanisms.base import cell_counts, check_size
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
@@ -212,8 +212,7 @@ def check_quantiles(
 def check_number(counts: NDArray[np.int64]) -> int:
     """Return the number of records; refuse too few and too many."""
     n = int(counts.sum())
-    if not 1 <= n <= MOST_RECORDS:
-        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
+    check_size("values", n)
     return n
 
 

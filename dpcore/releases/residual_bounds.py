@@ -13,8 +13,7 @@ from ..mechanisms.selection import exponential_mechanism
 from ..records.column import Chunk
 from ..summaries.grid import Grid
 from ..summaries.rungs import Rungs
-from .compact_bounds import compact_end, compact_rungs, rungs_of
-from .symmetric_bounds import symmetric_end
+from .bounds_around_zero import compact_end, compact_rungs, rungs_of, symmetric_end
 
 __all__ = [
     "LEAST_GAIN",

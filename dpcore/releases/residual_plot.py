@@ -20,7 +20,7 @@ from ..curves.table import Integers, of_both_columns
 from ..curves.table_mistakes import warn_of_residual_plot
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
-from ..mechanisms.base import MOST_RECORDS, check_mechanism
+from ..mechanisms.base import check_mechanism, check_size
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending, unwatched
@@ -157,8 +157,7 @@ def residual_plot(
     source(rng)
     columns = complete_pairs(*given, nan_policy)
     n = columns[0].size
-    if not 1 <= n <= MOST_RECORDS:
-        raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")
+    check_size("predicted", n)
     share = min(_MOST_SHARE, _ENOUGH / (n * budget.epsilon)) * share_of(search, known)
     first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:

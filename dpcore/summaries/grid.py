@@ -27,8 +27,7 @@ from .bounds_of_grids import (
     whole_cells,
 )
 from .guides import Guide, best_guide, no_guide
-from .partitions import sum_of_parts
-from .totals import NanPolicy, count_in_table, totals
+from .totals import NanPolicy, count_in_table, sum_of_parts, totals
 
 __all__ = ["MOST_CELLS", "Grid", "check_grid", "check_grid_of_numbers", "edges_of"]
 

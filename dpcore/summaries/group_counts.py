@@ -16,8 +16,7 @@ from ..records.column import Column
 from ..records.labels import Label, places, plain
 from ..records.object_kinds import kind_of
 from .grid import Grid
-from .partitions import sum_of_parts
-from .totals import NanPolicy
+from .totals import NanPolicy, sum_of_parts
 
 __all__ = ["group_counts", "public_groups"]
 

@@ -15,9 +15,8 @@ from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
 from ..records.column import Column
-from .partitions import sum_of_parts
 from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
-from .totals import NanPolicy, totals
+from .totals import NanPolicy, sum_of_parts, totals
 
 __all__ = ["PolynomialSums", "polynomial_sums"]
 

@@ -12,8 +12,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..kernels.counting import rungs as kernels
 from ..records.column import Chunk, Column
-from .partitions import sum_of_parts
-from .totals import NanPolicy, count_in_table, totals
+from .totals import NanPolicy, count_in_table, sum_of_parts, totals
 
 __all__ = ["Rungs"]
 

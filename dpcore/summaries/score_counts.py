@@ -14,8 +14,7 @@ from ..kernels.counting import score_counts as kernels
 from ..records.column import Chunk, Column
 from ..records.labels import Label, positives
 from .grid import Grid, check_grid_of_numbers
-from .partitions import sum_of_parts
-from .totals import NanPolicy, add_on_threads, count_in_table
+from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts
 
 __all__ = ["Label", "records", "score_counts"]
 

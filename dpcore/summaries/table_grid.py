@@ -16,8 +16,7 @@ from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
 from ..records.column import Chunk, Column
 from .grid import MOST_CELLS, Grid, check_grid_of_numbers
-from .partitions import sum_of_parts
-from .totals import NanPolicy, add_on_threads, count_in_table
+from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts
 
 __all__ = ["TableGrid", "check_table_grid", "complete_pairs", "in_a_row"]
 

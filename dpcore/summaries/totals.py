@@ -1,24 +1,32 @@
-"""Additive summaries of a column, chunk by chunk, on threads, with the same bits for any chunks."""
+"""Additive summaries of a column, chunk by chunk, on threads, with the same bits for any chunks.
+
+Only this module knows that a summary of the whole is the sum of the summaries of its parts. If a
+column is in partitions, their summaries are made where they lie.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from functools import reduce
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._threads import checked_workers, on_threads
-from ..errors import MissingValueError
-from ..records.column import Chunk
+from .._threads import checked_workers, on_threads, one_processor
+from ..errors import DpcoreError, MissingValueError
+from ..records.column import Chunk, Column, aligned, empty, mapped
 
-__all__ = ["NanPolicy", "add_on_threads", "count_in_table", "totals"]
+__all__ = ["NanPolicy", "add_on_threads", "count_in_table", "sum_of_parts", "totals"]
 
 NanPolicy = Literal["raise", "omit"]
 Totals = NDArray[np.int64]
+Summary = TypeVar("Summary")
 
 _TABLE_FROM: Final = 4  # values for each cell, from which on a table is used
+_AT_A_TIME: Final = 8  # one task adds up to so many summaries
 
 
 def totals(
@@ -130,3 +138,62 @@ def _add_chunk(
     return add_on_threads(
         lambda start, stop, part: add(chunk[start:stop], part), chunk.size, least_part, out
     )
+
+
+def sum_of_parts(summary: Callable[..., Summary], *columns: Column) -> Summary:
+    """Return the sum of the summaries of all partitions, made by Dask's scheduler.
+
+    Parameters
+    ----------
+    summary
+        A function of the columns of a partition, by position. Its results can be added with ``+``.
+        It is a method or a partial of a function, because it travels to the workers.
+    *columns
+        Dask collections, cut into the same partitions.
+
+    Raises
+    ------
+    DpcoreError
+        The error of ``summary`` for no records, before any worker starts; then the error for the
+        first partition that it refuses.
+
+    Notes
+    -----
+    Only summaries travel, eight at a time. Tasks return errors and do not raise them, because Dask
+    would log the task, and with it records.
+    """
+    cut = aligned(columns)
+    total = summary(*map(empty, cut))
+    dask = _check.extra("dask", "counting where columns lie", "dask")
+    # Dask sends it once, not with every task.
+    shared = dask.delayed(summary, pure=False, traverse=False)
+    summaries = mapped(_of_part, cut, shared)
+    add = dask.delayed(_added, pure=False)
+    while len(summaries) > 1:
+        starts = range(0, len(summaries), _AT_A_TIME)
+        summaries = [add(*summaries[at : at + _AT_A_TIME]) for at in starts]
+    for outcome in dask.compute(*summaries):
+        if isinstance(outcome, DpcoreError):
+            raise outcome
+        total = outcome
+    return total
+
+
+def _of_part(*columns: Any, summary: Callable[..., Any]) -> Any:
+    with one_processor():  # Dask uses the other processors for other tasks
+        return _attempted(summary, *columns)
+
+
+def _added(*summaries: Any) -> Any:
+    """Return the sum, or the first error among the summaries."""
+    failed = (summary for summary in summaries if isinstance(summary, DpcoreError))
+    # The sum is a new object, because Dask may need the summaries again.
+    return next(failed, None) or _attempted(reduce, operator.add, summaries)
+
+
+def _attempted(work: Callable[..., Any], *given: Any) -> Any:
+    """Return the result of the work, or the error that it raises."""
+    try:
+        return work(*given)
+    except DpcoreError as error:
+        return error.with_traceback(None)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from dpcore.mechanisms import Hierarchy
-from dpcore.mechanisms.bucket_counts import line
-from dpcore.mechanisms.bucket_trees import weighted_tree
+from dpcore.mechanisms.bucket_counts import line, weighted_tree
 from dpcore.mechanisms.tree import release_nodes
 from dpcore.noise.sources import source
 from dpcore.privacy.guarantees import Neighbours

@@ -20,8 +20,7 @@ import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms.selection import exponential_mechanism
 from dpcore.releases.bounds import ends
-from dpcore.releases.compact_bounds import compact_end, compact_rungs
-from dpcore.releases.symmetric_bounds import symmetric_end
+from dpcore.releases.bounds_around_zero import compact_end, compact_rungs, symmetric_end
 from dpcore.studies import Results
 from dpcore.summaries.rungs import Rungs
 

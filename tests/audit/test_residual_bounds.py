@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.releases import compact_bounds
+from dpcore.releases import bounds_around_zero
 from dpcore.releases import residual_bounds as module
 from dpcore.releases.residual_bounds import residual_bounds
 from tests import reference
@@ -29,7 +29,7 @@ def laws(monkeypatch, records, epsilon, known=FREE, thin=1):
         made.append(reference.exponential_law(scores, rate))
         return 0
 
-    for each in (module, compact_bounds):
+    for each in (module, bounds_around_zero):
         monkeypatch.setattr(each, "exponential_mechanism", recorded)
     x, y = np.array(records).T
     residual_bounds(x, y, UNITS, known, epsilon, None)

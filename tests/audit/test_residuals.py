@@ -11,7 +11,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import exponential_mechanism
-from dpcore.releases import compact_bounds, residual_bounds, residual_plot
+from dpcore.releases import bounds_around_zero, residual_bounds, residual_plot
 from dpcore.releases.table import raw_table
 from tests import reference
 from tests.audit.harness import tables
@@ -66,7 +66,7 @@ def asked_of_compact_bounds(monkeypatch, counts, gain, epsilon):
         asked.append((scores, float(epsilon)))
         return 0
 
-    monkeypatch.setattr(compact_bounds, "exponential_mechanism", recorded)
+    monkeypatch.setattr(bounds_around_zero, "exponential_mechanism", recorded)
     dp.compact_bounds(np.repeat(WIDTHS[: len(counts)], counts), epsilon=epsilon, gain=gain)
     (found,) = asked
     return found
@@ -122,7 +122,7 @@ def parts(monkeypatch, records, epsilon, answers):
         return original(counts, outside, grid, mechanism, rng, integers, what=what)
 
     with monkeypatch.context() as patched:
-        for module in (compact_bounds, residual_bounds):
+        for module in (bounds_around_zero, residual_bounds):
             patched.setattr(module, "exponential_mechanism", chosen)
         patched.setattr(residual_bounds, "gain_of", lambda *_: THIRD)
         patched.setattr(residual_plot, "raw_table", recorded)

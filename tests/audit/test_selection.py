@@ -10,7 +10,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
-from dpcore.releases import bounds, quantiles, symmetric_bounds
+from dpcore.releases import bounds, bounds_around_zero, quantiles
 from dpcore.releases.quantiles import quantiles_from_counts
 from tests import reference
 from tests.audit.harness import both_ways, replaced, tables
@@ -181,7 +181,7 @@ def asked_of_symmetric_bounds(monkeypatch, counts, coverage, epsilon):
         asked.append((queries, threshold, 2 / float(epsilon)))
         return 0
 
-    monkeypatch.setattr(symmetric_bounds, "above_threshold", recorded)
+    monkeypatch.setattr(bounds_around_zero, "above_threshold", recorded)
     values = np.repeat(WIDTHS[: len(counts)], counts)
     doublings = len(counts) - 1
     dp.symmetric_bounds(values, epsilon=epsilon, coverage=coverage, doublings=doublings)

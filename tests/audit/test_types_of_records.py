@@ -16,7 +16,7 @@ import pytest
 import dpcore as dp
 from dpcore import trust
 from dpcore.papers.priroc import score_curves_at_medians
-from dpcore.releases.symmetric_bounds import symmetric_bounds
+from dpcore.releases.bounds_around_zero import symmetric_bounds
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 100, 20)  # all of ONE are in one cell, beside the tens

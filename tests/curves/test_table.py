@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import LogNorm
 
 import dpcore as dp
-from dpcore.curves.cell_shares import shares_within
+from dpcore.curves.inversion import shares_within
 from dpcore.mechanisms import Dawa, Hierarchy, Histogram, NoNoise
 from dpcore.releases.cdf import taken
 from dpcore.releases.table import raw_table

@@ -15,7 +15,7 @@ from dpcore.errors import DtypeError, ParameterError
 from dpcore.kernels.trees import hierarchy, hierarchy_errors
 from dpcore.mechanisms import Dyadic, Hierarchy
 from dpcore.mechanisms.branching import best_branching, best_shares
-from dpcore.mechanisms.bucket_trees import weighted_tree
+from dpcore.mechanisms.bucket_counts import weighted_tree
 from dpcore.mechanisms.tree import noisy_nodes
 from dpcore.noise import DiscreteGaussian
 from dpcore.noise.sources import CryptographicSource

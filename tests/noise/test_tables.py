@@ -20,8 +20,7 @@ from dpcore.noise.distributions import (
     TwoSidedGeometric,
     kept_floors,
 )
-from dpcore.noise.plans import laplace_digits
-from dpcore.noise.tables import Bins, Digits, value
+from dpcore.noise.tables import Bins, Digits, laplace_digits, value
 from dpcore.noise.windows import fill_from_rows
 from tests import reference
 

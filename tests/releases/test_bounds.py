@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.releases import bounds as module
-from dpcore.releases import compact_bounds as compact
-from dpcore.releases import symmetric_bounds as symmetric
+from dpcore.releases import bounds_around_zero
 from dpcore.releases.bounds import Bounds, bounds
-from dpcore.releases.compact_bounds import compact_bounds, compact_end, compact_rungs
-from dpcore.releases.symmetric_bounds import symmetric_bounds, symmetric_end
+from dpcore.releases.bounds_around_zero import (
+    compact_bounds,
+    compact_end,
+    compact_rungs,
+    symmetric_bounds,
+    symmetric_end,
+)
 from dpcore.summaries.rungs import Rungs
 from tests import reference
 
@@ -196,7 +200,7 @@ def test_what_a_search_is_asked_and_costs(monkeypatch):
         asked.append((queries.tolist(), threshold, epsilon, monotonic, rng))
         return 1
 
-    monkeypatch.setattr(symmetric, "above_threshold", recorded)
+    monkeypatch.setattr(bounds_around_zero, "above_threshold", recorded)
     values = [0.5, -1.0, 1.5, -2.0, 9.0, -np.inf, 3.0, 0.0, 0.0, 0.0]
     found = symmetric_bounds(values, epsilon=Fraction(1, 3), coverage=0.7, doublings=2)
     assert asked == [([5, 7, 10], 7, Fraction(1, 3), True, None)]
@@ -256,7 +260,7 @@ def asked_of(values, monkeypatch, **arguments):
         return int(np.argmax(scores))
 
     with monkeypatch.context() as patched:
-        patched.setattr(compact, "exponential_mechanism", recorded)
+        patched.setattr(bounds_around_zero, "exponential_mechanism", recorded)
         found = compact_bounds(values, **arguments)
     (once,) = asked
     return once, found

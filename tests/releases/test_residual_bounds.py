@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.releases import compact_bounds
+from dpcore.releases import bounds_around_zero
 from dpcore.releases import residual_bounds as module
 from dpcore.releases.residual_bounds import LEAST_GAIN, PARTS, parts_of, residual_bounds
 from tests import reference
@@ -51,7 +51,7 @@ def asked_of(monkeypatch, x, y, epsilon, **arguments):
         return int(np.argmax(scores))
 
     with monkeypatch.context() as patched:
-        for each in (module, compact_bounds):
+        for each in (module, bounds_around_zero):
             patched.setattr(each, "exponential_mechanism", recorded)
         return asked, found(x, y, epsilon, **arguments)
 

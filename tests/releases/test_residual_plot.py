@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.releases import compact_bounds, residual_bounds, residual_plot, symmetric_bounds
+from dpcore.releases import bounds_around_zero, residual_bounds, residual_plot
 from dpcore.summaries.grid import Grid
 from tests import reference
 
@@ -146,8 +146,8 @@ def spent(monkeypatch):
         monkeypatch.setattr(module, name, recorded)
 
     watched(residual_bounds, "exponential_mechanism")
-    watched(compact_bounds, "exponential_mechanism")
-    watched(symmetric_bounds, "above_threshold")
+    watched(bounds_around_zero, "exponential_mechanism")
+    watched(bounds_around_zero, "above_threshold")
     of_table = residual_plot.by_default
 
     def recorded_table(size, epsilon, *others):
@@ -377,7 +377,7 @@ def test_the_paper_s_search_asks_what_symmetric_bounds_asks(monkeypatch, n):
         asked.append((queries.tolist(), threshold, monotonic))
         return 3
 
-    monkeypatch.setattr(symmetric_bounds, "above_threshold", recorded)
+    monkeypatch.setattr(bounds_around_zero, "above_threshold", recorded)
     x, y = scattered(n)
     dp.residual_plot(x, y, epsilon=1.0, search="sparse-vector")
     for values in (x, y):
@@ -423,8 +423,8 @@ def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search, la
 
     for module, name in (
         (residual_bounds, "exponential_mechanism"),
-        (compact_bounds, "exponential_mechanism"),
-        (symmetric_bounds, "above_threshold"),
+        (bounds_around_zero, "exponential_mechanism"),
+        (bounds_around_zero, "above_threshold"),
     ):
         monkeypatch.setattr(module, name, chosen)
     plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)

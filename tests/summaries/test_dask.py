@@ -17,8 +17,8 @@ from dpcore._threads import checked_workers
 from dpcore.papers.priroc import priroc
 from dpcore.records.column import Column
 from dpcore.streams import RunningCount
-from dpcore.summaries.partitions import sum_of_parts
 from dpcore.summaries.rungs import Rungs
+from dpcore.summaries.totals import sum_of_parts
 from tests.summaries.dask_columns import GRID, X, Y, array, frame
 
 LINEAR = dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1))

@@ -20,10 +20,9 @@ import osqp
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ...errors import ConvergenceError
-from ...kernels.smoothing.increments import accumulate, difference
+from ...kernels.smoothing.increments import difference
 from .constraints import Constraints
-from .osqp import Edges, incidence_of, noise_edges
+from .osqp import Edges, answer_of, incidence_of, noise_edges, smoothing_of
 from .problem import Float, Problem, Smoothing
 
 __all__ = ["solve"]
@@ -148,12 +147,7 @@ def solve(
             polishing=True,
             verbose=False,
         )
-        answer = solver.solve(raise_error=False)
-        if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
-            raise ConvergenceError(
-                f"OSQP stopped after {answer.info.iter} iterations: {answer.info.status}; "
-                f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
-            )
+        answer = answer_of(solver, tolerance, max_iterations)
         flow = answer.x[size : size + edges.copies.size] * unit
         increments[r] += incidence @ flow
         curve = np.cumsum(increments[r])[:-1]
@@ -166,19 +160,7 @@ def solve(
             float((constraints.lower - reached).max()),
         )
         iterations[r] = answer.info.iter
-    smoothed = np.empty_like(problem.curves)
-    accumulate(increments, problem.total, smoothed)
-    return Smoothing(
-        smoothed,
-        problem.norm,
-        "osqp",
-        objective=figures[:, 0],
-        primal_residual=figures[:, 1],
-        dual_residual=figures[:, 2],
-        gap=figures[:, 3],
-        iterations=iterations,
-        unit=units,
-    )
+    return smoothing_of(problem, increments, figures, iterations, units)
 
 
 def _figures(

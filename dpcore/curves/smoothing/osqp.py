@@ -23,7 +23,7 @@ from ...errors import ConvergenceError
 from ...kernels.smoothing.increments import accumulate, difference
 from .problem import Float, Problem, Smoothing
 
-__all__ = ["Edges", "incidence_of", "noise_edges", "solve"]
+__all__ = ["Edges", "answer_of", "incidence_of", "noise_edges", "smoothing_of", "solve"]
 
 _START_RHO = 0.1
 # On the linear programs of norm 1, over-relaxation and eager changes of rho can chase each other
@@ -92,16 +92,51 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         solver.update_settings(rho=_START_RHO)
         solver.update(q=row / unit)
         solver.warm_start(x=np.zeros(boundaries), y=np.zeros(solver.m))
-        answer = solver.solve(raise_error=False)
-        if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
-            raise ConvergenceError(
-                f"OSQP stopped after {answer.info.iter} iterations: {answer.info.status}; "
-                f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
-            )
+        answer = answer_of(solver, tolerance, max_iterations)
         flow, figures[r] = _read(problem.norm, edges, row, incidence, answer, unit)
         increments[r] += incidence @ flow
         figures[r, 1] = max(0.0, -increments[r].min())
         iterations[r] = answer.info.iter
+    return smoothing_of(problem, increments, figures, iterations, units)
+
+
+def answer_of(solver: Any, tolerance: float, max_iterations: int) -> Any:
+    """Return the answer of a solver that is set up for this tolerance and so many iterations.
+
+    Raises
+    ------
+    ConvergenceError
+        The solver did not reach the tolerance.
+    """
+    answer = solver.solve(raise_error=False)
+    if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
+        raise ConvergenceError(
+            f"OSQP stopped after {answer.info.iter} iterations: {answer.info.status}; "
+            f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
+        )
+    return answer
+
+
+def smoothing_of(
+    problem: Problem,
+    increments: Float,
+    figures: Float,
+    iterations: NDArray[np.int64],
+    units: Float,
+) -> Smoothing:
+    """Return the solution with these increments, (R, B + 1), which become its curves.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    increments
+        The repaired increments of each curve.
+    figures
+        (R, 4) objective, primal and dual residual, and gap.
+    iterations, units
+        (R,) of the solver, and of ``difference``.
+    """
     smoothed = np.empty_like(problem.curves)
     accumulate(increments, problem.total, smoothed)
     return Smoothing(

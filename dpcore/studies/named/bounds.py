@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...releases.bounds import Bounds
 from ...releases.bounds import bounds as released_bounds
-from ...releases.compact_bounds import compact_bounds
-from ...releases.symmetric_bounds import symmetric_bounds
+from ...releases.bounds_around_zero import compact_bounds, symmetric_bounds
 from .. import study
 
 __all__ = ["bounds"]
