@@ -1,6 +1,6 @@
 """Privately fitted models, as estimators of scikit-learn's kind.
 
-Needs the extra ``models``, which is imported at the first use. May import ``privacy``, ``noise``,
+Needs the extra ``models``, which is imported at the first use. Imports ``privacy``, ``noise``,
 ``records`` and modules that belong to no room.
 """
 

@@ -1,6 +1,6 @@
 """Running counts of a stream, and their secret state in a file.
 
-May import all rooms but ``command_line``, ``releases`` and ``trust``.
+May import ``mechanisms``, ``statistics`` and the rooms below them.
 """
 
 from __future__ import annotations

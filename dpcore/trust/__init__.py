@@ -2,7 +2,7 @@
 
 Each trust model is a mechanism. It can be used wherever a mechanism can, as in ``dpcore.cdf`` and
 ``dpcore.score_curves``. Clients and servers run the protocols that the models stand for. This
-package may import all rooms except ``command_line``, ``releases`` and ``streams``.
+room may import ``mechanisms``, ``statistics`` and the rooms below them.
 
 The *federated paper* is Cormode & Markov, *Federated Calibration and Evaluation of Binary
 Classifiers*. The *ECDF paper* is Barczewski, Mawass & Ramon, *Differentially Private Empirical
