@@ -28,6 +28,7 @@ __all__ = [
     "ends",
     "extra",
     "finite",
+    "flag",
     "fraction",
     "integer",
     "items",
@@ -139,6 +140,12 @@ def unweighted(argument: str, value: object) -> None:
         raise DtypeError(argument, type(value).__name__, what)
 
 
+def flag(argument: str, value: object) -> None:
+    """Check that value is True or False."""
+    if not isinstance(value, bool):
+        raise DtypeError(argument, type(value).__name__, "must be a bool")
+
+
 def choice(argument: str, value: object, options: object) -> None:
     """Check that value is one of the strings or integers of a Literal type."""
     allowed = get_args(options)
@@ -238,8 +245,8 @@ def proportion(argument: str, value: object) -> float:
     return checked
 
 
-def counts(argument: str, value: object) -> NDArray[np.int64]:
-    """Return exact counts of any shape: integers of 0 or more whose sum fits 64 bits."""
+def counts(argument: str, value: object, shape: tuple[int, ...] | None = None) -> NDArray[np.int64]:
+    """Return exact counts: integers of 0 or more whose sum fits 64 bits. None: of any shape."""
     values = array(argument, value, "iu", "must hold integers")
     if values.min(initial=0) < 0:
         raise ParameterError(argument, "a negative count", "must not be negative")
@@ -247,6 +254,8 @@ def counts(argument: str, value: object) -> NDArray[np.int64]:
     largest = 2.0 * float(values.max(initial=0)) * values.size
     if largest >= _MOST_TOTAL and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL:
         raise ParameterError(argument, "larger counts", "must sum to less than 2^62")
+    if shape is not None and values.shape != shape:
+        raise ParameterError(argument, values.shape, f"must have shape {shape}")
     return values.astype(np.int64)
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check, _instead
+from .. import _check
 from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
+from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, check_grid, edges_of
 from . import forms
@@ -750,10 +751,7 @@ class CDF(Stored):
         """
         size = _check.integer("size", size, 0, 2**40)
         _check.choice("method", method, Method)
-        if rng is None:
-            rng = np.random.default_rng()
-        elif not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
+        rng = public_generator(rng)
         curve = self._monotone()
         shares = 1.0 - rng.random(size)
         at = np.searchsorted(curve.counts / self.n, shares, side="left")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check, _instead
+from .. import _check
 from ..errors import DtypeError, ParameterError
+from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
@@ -298,10 +299,7 @@ class Table(Stored):
         >>> found.sample(3, rng).round(1).tolist()
         [[0.9, 1.6], [0.1, 1.2], [1.7, 1.6]]
         """
-        if rng is None:
-            rng = np.random.default_rng()
-        elif not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
+        rng = public_generator(rng)
         whole = self.whole_counts.reshape(-1)
         if size is None:
             cells = np.repeat(np.arange(whole.size), whole)

@@ -116,7 +116,7 @@ def exponential_mechanism(
     """
     own = _integers("scores", scores)
     repeat = _repeat(replicates)
-    _check_flag("monotonic", monotonic)
+    _check.flag("monotonic", monotonic)
     budget = _budget(epsilon)
     law = budget.law((1 if monotonic else 2) * _sensitivity(sensitivity))
     assert isinstance(law, DiscreteLaplace)
@@ -223,7 +223,7 @@ def above_threshold(
     """
     own = np.clip(_integers("queries", queries), -_MOST_QUERY, _MOST_QUERY)
     own -= _check.integer("threshold", threshold, -_MOST_QUERY, _MOST_QUERY)
-    _check_flag("monotonic", monotonic)
+    _check.flag("monotonic", monotonic)
     repeat, moved = _repeat(replicates), _sensitivity(sensitivity)
     half, budget = Fraction(1, 2), _budget(epsilon)
     of_threshold = budget.law(moved, half)
@@ -244,11 +244,6 @@ def above_threshold(
             reached[:, -1] = True
             block[:] = reached.argmax(axis=1)
     return indices if replicates is not None else int(indices[0])
-
-
-def _check_flag(argument: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise DtypeError(argument, type(value).__name__, "must be a bool")
 
 
 def _budget(epsilon: object) -> Allowance:

@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "below",
     "checked_key",
+    "public_generator",
     "random_bytes",
     "source",
 ]
@@ -148,6 +149,21 @@ def source(rng: np.random.Generator | None) -> Source:
     if not isinstance(rng.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
         raise DtypeError("rng", "a generator without a spawnable seed", "must be able to spawn")
     return GeneratorSource(rng)
+
+
+def public_generator(rng: np.random.Generator | None) -> np.random.Generator:
+    """Return the generator, or one with fresh entropy, for draws that need not be secret.
+
+    Raises
+    ------
+    DtypeError
+        ``rng`` is something else.
+    """
+    if rng is None:
+        return np.random.default_rng()
+    if not isinstance(rng, np.random.Generator):
+        raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
+    return rng
 
 
 def random_bytes(length: int, stream: Source) -> bytes:

@@ -12,7 +12,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import Dawa, Hierarchy, Mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
@@ -121,8 +121,7 @@ def score_curves_at_medians(
     if grid is None:
         grid = Grid.uniform(0, 1, _CANDIDATES)
     check_score_grid(grid)
-    if not isinstance(isotonic, bool):
-        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    _check.flag("isotonic", isotonic)
     source(rng)
     try:  # both refuse budgets that are too small, before anything is spent
         chooser = RecursiveMedians(part * whole, depth, method)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check, _instead
+from .. import _check
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.cdf import CDF
@@ -21,6 +21,7 @@ from ..curves.simulated_releases import Simulation, blocks
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
+from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
 
 __all__ = ["Comparison", "compare"]
@@ -285,10 +286,7 @@ def compare(
         raise ParameterError("probabilities", asked.shape, "must be a number, or (m,) of them")
     _check.proportion("level", level)
     simulations = _check.integer("simulations", simulations, 19, _MOST_SIMULATIONS)
-    if rng is None:
-        rng = np.random.default_rng()
-    elif not isinstance(rng, np.random.Generator):
-        raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
+    rng = public_generator(rng)
     own = [np.asarray(released.curve.counts, np.float64)[np.newaxis] for released in pair]
     shares = np.atleast_1d(asked)
     gap, differences = _read(pair, own, shares)

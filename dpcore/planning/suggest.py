@@ -167,8 +167,7 @@ def suggest(
     bounds = Grid.uniform(lower, upper, 1)
     width = float(bounds.positions[-1]) - bounds.start
     _check.choice("unit", unit, Unit)
-    if not isinstance(integers, bool):
-        raise DtypeError("integers", type(integers).__name__, "must be a bool")
+    _check.flag("integers", integers)
     goal = None if error is None else _goal(error, bounds, unit)
     whole = width if unit == "values" else 1.0
     if goal is not None and goal >= whole:

@@ -140,8 +140,7 @@ class Privacy:
         if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
         _check.choice("neighbours", self.neighbours, Relation)
-        if not isinstance(self.simulated, bool):
-            raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
+        _check.flag("simulated", self.simulated)
 
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon such that (epsilon, delta)-differential privacy holds.

@@ -17,7 +17,7 @@ from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.groups import GroupedCDF
 from ..curves.likely_mistakes import warn_of_curve, warn_of_group
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
@@ -282,10 +282,8 @@ def raw_release(
 
     ``what`` is the name of the function that a budget records.
     """
-    array = _check.counts("counts", counts)
-    if array.shape != (grid.size,):
-        raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    return _release("counts", what, array, grid, mechanism, rng, integers)
+    exact = _check.counts("counts", counts, (grid.size,))
+    return _release("counts", what, exact, grid, mechanism, rng, integers)
 
 
 def asked(
@@ -325,8 +323,7 @@ def checked(
     default
         Takes the arguments of ``most_accurate``, and returns the mechanism for an allowance.
     """
-    if not isinstance(isotonic, bool):
-        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    _check.flag("isotonic", isotonic)
     source(rng)
     if isinstance(spender, Allowance):
         default(grid.size, spender)  # refuses a budget too small for this grid

@@ -13,7 +13,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
-from ..errors import DtypeError, ParameterError, shown
+from ..errors import ParameterError, shown
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
@@ -193,9 +193,7 @@ def labelled_score_curves(
     """Do as ``score_curves_from_counts`` does; warnings name the positive label by this text."""
     check_score_grid(grid)
     _check_public(grid, spender, isotonic)
-    exact = _check.counts("counts", counts)
-    if exact.shape != (2 * grid.size,):
-        raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
+    exact = _check.counts("counts", counts, (2 * grid.size,))
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
     name = "score_curves_from_counts"
@@ -256,8 +254,7 @@ def asked_of_scores(
 
 def _check_public(grid: Grid, spender: Spender, isotonic: object) -> None:
     """Check all that can be checked before the records are counted."""
-    if not isinstance(isotonic, bool):
-        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    _check.flag("isotonic", isotonic)
     for single in spender if isinstance(spender, tuple) else (spender,):
         if single.privacy.neighbours != "replace-one":
             given = single.privacy.neighbours

@@ -183,9 +183,7 @@ def table_from_counts(
     spender = asked(mechanism, epsilon, rho, neighbours, delta)
     chosen = _checked(grid, spender, isotonic, rng)
     said = of_both_columns(integers)
-    exact = _check.counts("counts", counts)
-    if exact.shape != grid.shape:
-        raise ParameterError("counts", exact.shape, f"must have shape {grid.shape}")
+    exact = _check.counts("counts", counts, grid.shape)
     return _finished(
         raw_table(exact, None, grid, chosen, rng, said, what="table_from_counts"), isotonic
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..summaries.grid import MOST_CELLS
 from .binning import Cells
 
@@ -89,8 +89,7 @@ def are_few(expected: NDArray[np.float64], deviations: NDArray[np.float64]) -> N
 
 def check_groups(groups: object, n: int, fitted: object) -> int:
     """Return the number of groups, if it is valid for n records, and check ``fitted``."""
-    if not isinstance(fitted, bool):
-        raise DtypeError("fitted", type(fitted).__name__, "must be a bool")
+    _check.flag("fitted", fitted)
     checked = _check.integer("groups", groups, _LEAST_GROUPS, MOST_CELLS)
     if checked > n:
         raise ParameterError("groups", groups, f"must be at most the number of records, {n}")

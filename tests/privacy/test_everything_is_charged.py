@@ -147,6 +147,7 @@ NOT_CHARGED = {
     "noise alone": {"discrete_laplace", "discrete_gaussian"},
     "draws nothing, or keeps the generator until something is released": {
         "GeneratorSource.__init__",
+        "public_generator",
         "source",
         "OpenNodes.__init__",
         "OpenNodes.checked",
