@@ -8,7 +8,7 @@ import numbers
 import os
 from collections.abc import Iterator
 from fractions import Fraction
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "finite",
     "flag",
     "fraction",
+    "instance",
     "integer",
     "items",
     "path",
@@ -140,10 +141,15 @@ def unweighted(argument: str, value: object) -> None:
         raise DtypeError(argument, type(value).__name__, what)
 
 
+def instance(argument: str, value: object, kind: type | UnionType, requirement: str) -> None:
+    """Check that value is an instance of a class, or of one of several."""
+    if not isinstance(value, kind):
+        raise DtypeError(argument, type(value).__name__, requirement)
+
+
 def flag(argument: str, value: object) -> None:
     """Check that value is True or False."""
-    if not isinstance(value, bool):
-        raise DtypeError(argument, type(value).__name__, "must be a bool")
+    instance(argument, value, bool, "must be a bool")
 
 
 def choice(argument: str, value: object, options: object) -> None:

@@ -73,8 +73,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
 
     def __post_init__(self) -> None:
         for name, values in (("groups", self.groups), ("curves", self.curves)):
-            if not isinstance(values, tuple):
-                raise DtypeError(name, type(values).__name__, "must be a tuple")
+            _check.instance(name, values, tuple, "must be a tuple")
         for label in self.groups:
             if not isinstance(label, bool | int | float | str | bytes) or label != label:
                 what = "must hold numbers (not NaN), strings or bytes"
@@ -85,8 +84,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
             what = f"must be as many as groups, {len(self.groups)}"
             raise ParameterError("curves", len(self.curves), what)
         for curve in self.curves:
-            if not isinstance(curve, CDF):
-                raise DtypeError("curves", type(curve).__name__, "must hold CDFs")
+            _check.instance("curves", curve, CDF, "must hold CDFs")
         object.__setattr__(self, "curves", tuple(map(_of_group, self.curves)))
         _ = self.privacy  # refuses guarantees without a common form
 

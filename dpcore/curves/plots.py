@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError
 from . import colours
 from .confidence import deviations
 
@@ -285,8 +284,7 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     """Return the axes, or new axes, whose lines differ in colour and in style."""
     if ax is not None:
         kind: type = _check.extra("matplotlib.axes", "plotting", "plot").Axes
-        if not isinstance(ax, kind):
-            raise DtypeError("ax", type(ax).__name__, "must be one Axes of Matplotlib, or None")
+        _check.instance("ax", ax, kind, "must be one Axes of Matplotlib, or None")
         return ax
     pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
     new: Axes = pyplot.subplots(figsize=figsize, layout="constrained" if figsize else None)[1]

@@ -86,8 +86,7 @@ class Projection(Stored):
 
     def __post_init__(self) -> None:
         lower, upper = _check.bounds(self.lower, self.upper)
-        if not isinstance(self.totals, tuple):
-            raise DtypeError("totals", type(self.totals).__name__, "must be a tuple of integers")
+        _check.instance("totals", self.totals, tuple, "must be a tuple of integers")
         for total in self.totals:
             if type(total) is not int:
                 raise DtypeError("totals", type(total).__name__, "must hold integers")

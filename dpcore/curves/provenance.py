@@ -6,18 +6,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
 __all__ = ["check_provenance", "storable"]
 
 
-def check_provenance(privacy: object, mechanism: object) -> None:
+def check_provenance(privacy: object, mechanism: Any) -> None:
     """Check that the arguments are a guarantee and a description of a mechanism."""
-    if not isinstance(privacy, Privacy):
-        raise DtypeError("privacy", type(privacy).__name__, "must be a Privacy")
-    if not isinstance(mechanism, Mapping):
-        raise DtypeError("mechanism", type(mechanism).__name__, "must map names to parameters")
+    _check.instance("privacy", privacy, Privacy, "must be a Privacy")
+    _check.instance("mechanism", mechanism, Mapping, "must map names to parameters")
     if not isinstance(mechanism.get("name"), str):
         raise ParameterError("mechanism", dict(mechanism), "must have a name, a string")
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._sealed import sealed
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from . import forms
 from .shown import cost, line
@@ -66,10 +66,8 @@ class ResidualPlot(Stored):
     privacy: Privacy = field(metadata=forms.PRIVACY)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.table, Table):
-            raise DtypeError("table", type(self.table).__name__, "must be a Table")
-        if not isinstance(self.privacy, Privacy):
-            raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
+        _check.instance("table", self.table, Table, "must be a Table")
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
         if not self.table.privacy <= self.privacy:
             raise ParameterError("privacy", self.privacy, "must be at least that of the table")
         points = _check.array("points", self.points, "f")

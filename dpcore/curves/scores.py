@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DtypeError, ParameterError
+from .. import _check
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from . import forms
@@ -72,8 +73,7 @@ class ScoreCurves(Stored):
 
     def __post_init__(self) -> None:
         check_grid_of_numbers("grid", self.grid)
-        if not isinstance(self.joint, CDF):
-            raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
+        _check.instance("joint", self.joint, CDF, "must be a CDF")
         cells, size = 2 * self.grid.size, self.joint.grid.size
         if size not in (cells, cells + 1):
             raise ParameterError("joint", size, f"must have {cells} cells, or {cells + 1}")
@@ -105,8 +105,7 @@ class ScoreCurves(Stored):
         """
         check_grid_of_numbers("grid", grid)
         for name, curve in (("negatives", negatives), ("positives", positives)):
-            if not isinstance(curve, CDF):
-                raise DtypeError(name, type(curve).__name__, "must be a CDF")
+            _check.instance(name, curve, CDF, "must be a CDF")
             if curve.grid.size != grid.size + 1 or curve.n != negatives.n:
                 given = (curve.grid.size, curve.n)
                 raise ParameterError(

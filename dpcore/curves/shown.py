@@ -53,10 +53,9 @@ def axis(grid: Grid, positions: NDArray[np.float64]) -> tuple[NDArray[Any], str]
     return seconds / size, names.get(name, "seconds")
 
 
-def several(values: Iterable[Any], most: int = 5) -> str:
-    """Return values as a short text, and only the first ``most`` of them."""
-    listed = list(values)
-    return ", ".join(map(short, listed[:most])) + (", ..." if len(listed) > most else "")
+def several(values: Iterable[Any]) -> str:
+    """Return values as a short text."""
+    return ", ".join(map(short, values))
 
 
 def line(kind: str, *forms: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 
+from .. import _check
 from ..errors import DpcoreError, DtypeError, FormatError
 from ..records.atomic import failure
 from ..summaries.grid import Grid
@@ -245,8 +246,7 @@ def dumped(stored: Stored) -> dict[str, Any]:
 
 
 def _parsed(argument: str, text: str | bytes) -> Any:
-    if not isinstance(text, str | bytes | bytearray):
-        raise DtypeError(argument, type(text).__name__, "must be a string")
+    _check.instance(argument, text, str | bytes | bytearray, "must be a string")
     try:
         return json.loads(
             text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_with_each_once

@@ -82,8 +82,7 @@ class Table(Stored):
 
     def __post_init__(self) -> None:
         check_table_grid(self.grid)
-        if not isinstance(self.row, CDF):
-            raise DtypeError("row", type(self.row).__name__, "must be a CDF")
+        _check.instance("row", self.row, CDF, "must be a CDF")
         cells, size = self.grid.size, self.row.grid.size
         if size not in (cells, cells + 1):
             raise ParameterError("row", size, f"must have {cells} cells, or {cells + 1}")

@@ -31,7 +31,7 @@ __all__ = [
     "Work",
     "cell_counts",
     "check_mechanism",
-    "check_size",
+    "checked_size",
     "names",
     "registered",
 ]
@@ -344,10 +344,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_all_named()))
 
 
-def check_size(argument: str, n: int) -> None:
-    """Refuse a public number of records that is 0, or too large for sums in fine units."""
+def checked_size(argument: str, n: int) -> int:
+    """Return a public number of records; refuse 0, and what is too large for sums in fine units."""
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError(argument, n, f"must hold between 1 and {MOST_RECORDS} records")
+    return n
 
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:

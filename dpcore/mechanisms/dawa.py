@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal
@@ -17,7 +17,7 @@ from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 from .bucket_counts import Records, Stages, deviation, line
@@ -171,7 +171,7 @@ class Dawa(Mechanism):
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as in ``release``
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
-        with spending(replace(self.privacy, simulated=rng is not None), "Dawa.release"):
+        with releasing(self.privacy, "Dawa.release", rng):
             buckets = records.find_buckets(stream)
             ends, tree = records.count_buckets(buckets.edges, stream)
         return line(buckets.edges, ends), deviation(buckets, tree, ends)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .. import _check
 from ..curves.cdf import CDF
-from ..errors import DpcoreError, DtypeError, ParameterError
+from ..errors import DpcoreError, ParameterError
 from ..privacy.guarantees import Relation
 from .base import Mechanism, names, registered
 
@@ -43,8 +44,7 @@ def from_curve(curve: CDF) -> Mechanism:
     >>> dp.mechanisms.from_curve(dp.CDF.from_json(curve.to_json())).privacy.epsilon
     0.5
     """
-    if not isinstance(curve, CDF):
-        raise DtypeError("curve", type(curve).__name__, "must be a CDF")
+    _check.instance("curve", curve, CDF, "must be a CDF")
     return from_description(curve.mechanism, curve.privacy.neighbours, "curve")
 
 

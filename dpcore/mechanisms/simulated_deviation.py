@@ -18,7 +18,7 @@ from ..curves.simulated_releases import (
     check_released,
     root_mean_square_errors,
 )
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..privacy.guarantees import of_clients
 from .descriptions import from_curve
 
@@ -77,8 +77,7 @@ def with_simulated_deviation(
     20.6
     9.7
     """
-    if not isinstance(curve, CDF):
-        raise DtypeError("curve", type(curve).__name__, "must be a CDF")
+    _check.instance("curve", curve, CDF, "must be a CDF")
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
     simulation = simulation_of("curve", curve, mechanism)
     # An estimate of a mechanism includes errors that simulations do not show.

@@ -16,7 +16,7 @@ from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..releases.cdf import cdf
 from ..releases.hosmer_lemeshow import grid_of_probabilities, in_memory
 from ..releases.score_curves import named
@@ -107,8 +107,7 @@ def hosmer_lemeshow_by_groups(
     if not 1 <= scores.size <= _MOST_RECORDS:
         raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
     groups = check_groups(groups, scores.size, fitted)
-    privacy = replace(noise.privacy, simulated=rng is not None)
-    with spending(privacy, "hosmer_lemeshow_by_groups"):
+    with releasing(noise.privacy, "hosmer_lemeshow_by_groups", rng) as privacy:
         curve = cdf(scores, grid, noise.curve, rng=rng)
         quantiles = curve.quantile(np.arange(1, groups) / groups, method="inverted_cdf")
         observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)

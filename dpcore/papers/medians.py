@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from ..mechanisms.hierarchy import Hierarchy
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..records.column import Column
 from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.totals import NanPolicy
@@ -147,7 +147,7 @@ class RecursiveMedians:
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
         self.check(exact.size)
         source(rng)
-        with spending(replace(self.privacy, simulated=rng is not None), "RecursiveMedians.choose"):
+        with releasing(self.privacy, "RecursiveMedians.choose", rng):
             return self._chosen(exact, rng)
 
     def _chosen(
@@ -226,8 +226,7 @@ def recursive_medians(
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    privacy = replace(chooser.privacy, simulated=rng is not None)
-    with spending(privacy, "recursive_medians"):
+    with releasing(chooser.privacy, "recursive_medians", rng) as privacy:
         chosen = Grid(grid.positions[chooser.choose(counts, rng=rng)])
     return chosen, privacy
 

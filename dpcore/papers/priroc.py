@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from ..mechanisms import Dawa, Hierarchy, Mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..releases.cdf import raw_release, taken
 from ..releases.score_curves import named, score_curves
 from ..summaries.grid import Grid
@@ -139,8 +139,8 @@ def score_curves_at_medians(
         raise ParameterError("y_true", 0, "must hold at least one record")
     negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
     # This is epsilon itself. The sum of the rounded parts might be more.
-    privacy = replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None)
-    with spending(privacy, "score_curves_at_medians"):
+    cost = Allowance(whole, None, "replace-one").privacy
+    with releasing(cost, "score_curves_at_medians", rng) as privacy:
         chosen = chooser.choose(negatives + positives, rng=rng)
         starts = np.append(0, chosen[:-1] + 1)
         merged = [np.add.reduceat(of_class, starts) for of_class in (negatives, positives)]

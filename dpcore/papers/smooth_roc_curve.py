@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from .._documentation import documented
 from ..errors import ParameterError
 from ..noise.sources import source
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..statistics.binormal import BinormalROC
 from ..summaries.score_counts import Label
 from ..summaries.totals import NanPolicy
@@ -82,8 +81,7 @@ def smooth_roc_curve(
     n = pairs.negatives + pairs.positives
     if n < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
-    privacy = replace(area.privacy, simulated=rng is not None)
-    with spending(privacy, "smooth_roc_curve"):
+    with releasing(area.privacy, "smooth_roc_curve", rng) as privacy:
         released = area.release_pairs(pairs, rng=rng)
     assert isinstance(released, float)
     return BinormalROC(released, n, privacy, area.describe())

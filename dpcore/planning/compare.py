@@ -19,7 +19,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import short
 from ..curves.simulated_releases import Simulation, blocks
 from ..curves.stored import Stored
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
 from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
@@ -314,19 +314,16 @@ def compare(
     )
 
 
-def _pair(first: object, second: object) -> tuple[Released, Released]:
+def _pair(first: CDF, second: CDF) -> tuple[Released, Released]:
     """Check both curves, and return them with their mechanisms."""
-    curves = []
     for argument, curve in (("first", first), ("second", second)):
-        if not isinstance(curve, CDF):
-            raise DtypeError(argument, type(curve).__name__, "must be a CDF")
-        curves.append(curve)
-    if curves[0].grid != curves[1].grid:
-        raise ParameterError("second", curves[1].grid, "must be over the grid of the first curve")
-    if curves[0] is curves[1]:
+        _check.instance(argument, curve, CDF, "must be a CDF")
+    if first.grid != second.grid:
+        raise ParameterError("second", second.grid, "must be over the grid of the first curve")
+    if first is second:
         what = "must be another release than first, of other records"
-        raise ParameterError("second", curves[1], what)
-    ours, theirs = Released.of("first", curves[0]), Released.of("second", curves[1])
+        raise ParameterError("second", second, what)
+    ours, theirs = Released.of("first", first), Released.of("second", second)
     both = ours.whole and theirs.whole  # otherwise the readings would differ by half a cell
     return replace(ours, whole=both), replace(theirs, whole=both)
 

@@ -212,8 +212,7 @@ class Budget:
         if not isinstance(privacy, Privacy):
             what = "must be a Privacy: write dp.Privacy(epsilon=1.0)"
             raise DtypeError("privacy", type(privacy).__name__, what)
-        if not isinstance(what, str):
-            raise DtypeError("what", type(what).__name__, "must be a string")
+        _check.instance("what", what, str, "must be a string")
         # The log has one line for it, and a file must be able to store it.
         if not what.isprintable():
             raise ParameterError("what", what, "must be printable")

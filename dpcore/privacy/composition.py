@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from .concentrated import probability, zcdp_epsilon
 from .guarantees import Privacy, common_relation, double_above
 
@@ -168,8 +168,7 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     given = _check.items("guarantees", guarantees, "must be Privacy values")
     most = probability("delta", delta)
     for guarantee in given:
-        if not isinstance(guarantee, Privacy):
-            raise DtypeError("guarantees", type(guarantee).__name__, "must be Privacy values")
+        _check.instance("guarantees", guarantee, Privacy, "must be Privacy values")
     counts = Counter(given)
     if not counts:
         raise ParameterError("guarantees", [], "must hold at least one")

@@ -416,8 +416,7 @@ def double_above(exact: Fraction) -> float:
     >>> 1 / 3, double_above(Fraction(1, 3))
     (0.3333333333333333, 0.33333333333333337)
     """
-    if not isinstance(exact, Fraction | int):
-        raise DtypeError("exact", type(exact).__name__, "must be a Fraction")
+    _check.instance("exact", exact, Fraction | int, "must be a Fraction")
     try:
         nearest = float(exact)
     except OverflowError:

@@ -16,8 +16,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, Protocol
+
+import numpy as np
 
 from .guarantees import Privacy, Relation, double_above
 from .refusals import BudgetError
@@ -28,6 +31,7 @@ __all__ = [
     "called",
     "entered",
     "left",
+    "releasing",
     "spending",
     "spending_epsilon",
     "unwatched",
@@ -115,6 +119,27 @@ def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[No
     """
     with _charged(lambda _: privacy if isinstance(privacy, Privacy) else privacy(), what):
         yield
+
+
+@contextmanager
+def releasing(privacy: Privacy, what: str, rng: np.random.Generator | None) -> Iterator[Privacy]:
+    """Do as ``spending`` does, and give the cost, which is simulated if the noise is a generator's.
+
+    Parameters
+    ----------
+    privacy, what
+        As in ``spending``.
+    rng
+        None for a release; a generator for studies.
+
+    Raises
+    ------
+    BudgetError, ParameterError, FileError
+        As from ``spending``.
+    """
+    cost = replace(privacy, simulated=rng is not None)
+    with spending(cost, what):
+        yield cost
 
 
 class Account:

@@ -173,15 +173,12 @@ def record_batches(
         raise ParameterError("format", format, "must be 'parquet' for a folder")
     chosen = "parquet" if is_folder else _format_of(source) if format is None else format
     _check.choice("format", chosen, Format)
-    if not isinstance(delimiter, str):
-        raise DtypeError("delimiter", type(delimiter).__name__, "must be text")
+    _check.instance("delimiter", delimiter, str, "must be text")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
     for at, column in enumerate(columns):
-        if not isinstance(column, Column):
-            raise DtypeError("columns", type(column).__name__, "must be Columns")
-        if not isinstance(column.name, str):
-            raise DtypeError(column.argument, type(column.name).__name__, "must be text")
+        _check.instance("columns", column, Column, "must be Columns")
+        _check.instance(column.argument, column.name, str, "must be text")
         _check.choice("holds", column.holds, Holds)
         if chosen == "csv" and column.holds == "duration":
             raise ParameterError("unit", "duration", "must be another one: CSV has no durations")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
@@ -17,13 +17,13 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
 from ..errors import ParameterError
-from ..mechanisms.base import MOST_RECORDS, check_size
+from ..mechanisms.base import MOST_RECORDS, checked_size
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 
@@ -148,8 +148,7 @@ def bounds(
     chosen = _check.integer("outside", chosen, 0, MOST_RECORDS)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    n = int(counts.sum())
-    check_size("values", n)
+    n = checked_size("values", int(counts.sum()))
     if 2 * chosen >= n and outside is not None:
         raise ParameterError("outside", outside, f"must be less than half of the {n} records")
     if 2 * chosen >= n:
@@ -158,8 +157,7 @@ def bounds(
             "epsilon", epsilon, f"is too small for bounds of {n} records: {needed}"
         )
     assert budget.epsilon is not None
-    privacy = replace(budget.privacy, simulated=rng is not None)
-    with spending(privacy, "bounds"):
+    with releasing(budget.privacy, "bounds", rng) as privacy:
         low, high = sorted(ends(counts, chosen, budget.epsilon / 2, rng))
     if low == high:
         low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, ldexp
 from typing import Any, Final
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import ParameterError
-from ..mechanisms.base import check_size
+from ..mechanisms.base import checked_size
 from ..mechanisms.selection import above_threshold, exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
@@ -102,11 +101,9 @@ def compact_bounds(
     rungs, share = compact_rungs(unit, gain), _checked_gain(gain)
     source(rng)
     counts = rungs.count(values, nan_policy)
-    n = int(counts.sum())
-    check_size("values", n)
+    n = checked_size("values", int(counts.sum()))
     assert budget.epsilon is not None
-    privacy = replace(budget.privacy, simulated=rng is not None)
-    with spending(privacy, "compact_bounds"):
+    with releasing(budget.privacy, "compact_bounds", rng) as privacy:
         end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, share)])
     return Bounds(-end, end, n, 0, privacy)
 
@@ -240,12 +237,10 @@ def symmetric_bounds(
     rungs = Rungs(unit, doublings)
     source(rng)
     counts = rungs.count(values, nan_policy)
-    n = int(counts.sum())
-    check_size("values", n)
+    n = checked_size("values", int(counts.sum()))
     outside = round((1 - share) * n)
     assert budget.epsilon is not None
-    privacy = replace(budget.privacy, simulated=rng is not None)
-    with spending(privacy, "symmetric_bounds"):
+    with releasing(budget.privacy, "symmetric_bounds", rng) as privacy:
         end = float(rungs.ends[symmetric_end(counts, outside, budget.epsilon, rng)])
     return Bounds(-end, end, n, outside, privacy)
 

@@ -17,15 +17,16 @@ from ..curves import forms
 from ..curves.cdf import CDF
 from ..curves.shown import cost, line, several
 from ..curves.stored import Stored
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
+from ..mechanisms.base import checked_size
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..records.column import Column
 from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.totals import NanPolicy
 from .bounds import ends
-from .quantiles import check_number, check_quantiles, quantiles_from_counts
+from .quantiles import check_quantiles, quantiles_from_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,8 +158,7 @@ class BoxPlot(Stored):
         >>> round(found.first_quartile), round(found.median), round(found.third_quartile)
         (31, 39, 48)
         """
-        if not isinstance(curve, CDF):
-            raise DtypeError("curve", type(curve).__name__, "must be a CDF")
+        _check.instance("curve", curve, CDF, "must be a CDF")
         sample = curve.sample(curve.n if size is None else size, rng)
         return replace(cls.from_sample(sample), privacy=curve.privacy)
 
@@ -271,9 +271,8 @@ def box_plot(
     part = budget.epsilon / _PARTS
     check_quantiles(_QUARTILES, grid, 3 * part, rng)  # the ends have less noise than the quartiles
     counts = grid.count(values, nan_policy=nan_policy)
-    check_number(counts)
-    privacy = replace(budget.privacy, simulated=rng is not None)
-    with spending(privacy, "box_plot"):
+    checked_size("values", int(counts.sum()))
+    with releasing(budget.privacy, "box_plot", rng) as privacy:
         quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * part, rng=rng)
         low, high = ends(counts, ceil(_SCALES * 2 / part), part, rng)
     numbers = np.append(quartiles.values, grid.positions[[low, high]])

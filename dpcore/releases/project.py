@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from .. import _check
 from .._documentation import documented
 from ..curves.projection import Projection
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import PolynomialProjection
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
 from ..summaries.totals import NanPolicy
 
@@ -123,16 +123,14 @@ def project_sums(
     (4000, array([170.]))
     """
     chosen = _chosen(mechanism, None, None, None, rng)
-    if not isinstance(sums, PolynomialSums):
-        raise DtypeError("sums", type(sums).__name__, "must be PolynomialSums")
+    _check.instance("sums", sums, PolynomialSums, "must be PolynomialSums")
     asked, noise = chosen.scheme, chosen.noise()
     if (sums.basis, sums.degree) != (asked.basis, asked.degree):
         wanted = f"must be of basis {asked.basis!r} and degree {asked.degree}"
         raise ParameterError("sums", (sums.basis, sums.degree), wanted)
     if sums.n < 1:
         raise ParameterError("sums", sums.n, "must be of at least one record")
-    privacy = replace(chosen.privacy, simulated=rng is not None)
-    with spending(privacy, "project"):
+    with releasing(chosen.privacy, "project", rng) as privacy:
         totals = chosen.release_totals(sums.sums, rng=rng)
     return Projection(
         lower=sums.lower,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -18,16 +18,16 @@ from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
-from ..mechanisms.base import cell_counts, check_size
+from ..mechanisms.base import cell_counts, checked_size
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 
-__all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantiles_from_counts"]
+__all__ = ["Quantiles", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
 _PARTS = 4  # p n is rounded to a multiple of 1 / _PARTS, so p n is exact for quartiles
 
@@ -209,13 +209,6 @@ def check_quantiles(
     return asked, budget
 
 
-def check_number(counts: NDArray[np.int64]) -> int:
-    """Return the number of records; refuse too few and too many."""
-    n = int(counts.sum())
-    check_size("values", n)
-    return n
-
-
 def _release(
     counts: NDArray[np.int64],
     asked: NDArray[np.float64],
@@ -223,14 +216,13 @@ def _release(
     budget: Allowance,
     rng: np.random.Generator | None,
 ) -> Quantiles:
-    n = check_number(counts)
+    n = checked_size("values", int(counts.sum()))
     assert budget.epsilon is not None
     epsilon_each = budget.epsilon / asked.size
     shape, asked = asked.shape, np.ravel(asked)
     scores = np.empty(grid.size, np.int64)
     chosen = np.empty(asked.size, np.int64)
-    privacy = replace(budget.privacy, simulated=rng is not None)
-    with spending(privacy, "quantiles"):
+    with releasing(budget.privacy, "quantiles", rng) as privacy:
         for i, p in enumerate(asked.tolist()):
             selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
             chosen[i] = exponential_mechanism(

@@ -20,7 +20,7 @@ from ..curves.table import Integers, of_both_columns
 from ..curves.table_mistakes import warn_of_residual_plot
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
-from ..mechanisms.base import check_mechanism, check_size
+from ..mechanisms.base import check_mechanism, checked_size
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending, unwatched
@@ -156,8 +156,7 @@ def residual_plot(
     of_both = given[0].stated(said[0], by_grid=False), given[1].stated(said[1], by_grid=False)
     source(rng)
     columns = complete_pairs(*given, nan_policy)
-    n = columns[0].size
-    check_size("predicted", n)
+    n = checked_size("predicted", columns[0].size)
     share = min(_MOST_SHARE, _ENOUGH / (n * budget.epsilon)) * share_of(search, known)
     first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:

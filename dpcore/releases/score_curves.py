@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
-from ..privacy.spending import spending
+from ..privacy.spending import releasing
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
@@ -224,10 +223,9 @@ def raw_score_curves(
     if isinstance(spender, tuple):
         source(rng)  # refuses anything but a generator or None
         first, second = (mechanism.privacy for mechanism in spender)
-        both = replace(first + second, simulated=rng is not None)
         for mechanism in spender:
             mechanism._check_total(int(counts.sum()), grid.size + 1)
-        with spending(both, what):
+        with releasing(first + second, what, rng):
             return _class_by_class(counts, grid, spender, rng, what)
     cells = numbered(2 * grid.size)
     chosen = checked(cells, spender, False, rng)

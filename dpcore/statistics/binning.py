@@ -14,7 +14,7 @@ from .._sealed import sealed
 from ..curves import forms
 from ..curves.scores import ScoreCurves
 from ..curves.stored import Stored
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..summaries.grid import MOST_CELLS
 
 __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
@@ -102,8 +102,7 @@ class Cells:
     @classmethod
     def of(cls, curves: ScoreCurves) -> Cells:
         """Return the cells of curves whose scores are probabilities, made monotone if necessary."""
-        if not isinstance(curves, ScoreCurves):
-            raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+        _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
         first, last = curves.thresholds[0], curves.thresholds[-1]
         if first < 0.0 or last != 1.0:
             raise ParameterError(

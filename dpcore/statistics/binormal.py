@@ -17,7 +17,7 @@ from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
 from ..curves.stored import Stored
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 
 __all__ = ["BinormalROC"]
@@ -71,10 +71,8 @@ class BinormalROC(Stored):
             raise ParameterError("auc", self.auc, "must be within [0, 1]")
         object.__setattr__(self, "auc", auc)
         _check.integer("n", self.n, 1, 2**63)
-        if not isinstance(self.privacy, Privacy):
-            raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
-        if not isinstance(self.mechanism, Mapping):
-            raise DtypeError("mechanism", type(self.mechanism).__name__, "must be a mapping")
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+        _check.instance("mechanism", self.mechanism, Mapping, "must be a mapping")
 
     def __repr__(self) -> str:
         return line("BinormalROC", f"area {self.auc:.4g}, n = {self.n}, {cost(self.privacy)}")

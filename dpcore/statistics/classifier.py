@@ -11,7 +11,6 @@ from .. import _check
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
-from ..errors import DtypeError
 from .binning import share
 
 __all__ = [
@@ -327,8 +326,7 @@ def _noise_above(curves: ScoreCurves, label: int, at: NDArray[np.intp]) -> NDArr
 
 def _checked(curves: ScoreCurves, t: ArrayLike) -> tuple[ScoreCurves, NDArray[np.intp]]:
     """Return monotone curves and, for each t, the number of their thresholds that are <= t."""
-    if not isinstance(curves, ScoreCurves):
-        raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+    _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
     points = _check.points("t", t)
     if not curves.joint.is_monotone:
         curves = curves.isotonic()

@@ -18,7 +18,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, dumped, made, one_of
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import unwatched
@@ -239,8 +239,7 @@ class HosmerLemeshow(Stored):
         >>> round(test.statistic), test.degrees_of_freedom
         (18, 4)
         """
-        if not isinstance(curves, ScoreCurves):
-            raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+        _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
         groups = check_groups(groups, curves.n, fitted)
         minimum = check_minimum(minimum_expected)
         if mechanism is not None:

@@ -17,7 +17,6 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
-from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 from .areas import BucketedScores
 from .binning import share
@@ -138,8 +137,7 @@ class ROC(Stored):
         >>> fpr[5:9], tpr[5:9]
         (array([0. , 0. , 0.5, 0.5]), array([0.5, 0.5, 1. , 1. ]))
         """
-        if not isinstance(curves, ScoreCurves):
-            raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+        _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
         return cls(curves if curves.joint.is_monotone else curves.isotonic(), mechanism)
 
     @property

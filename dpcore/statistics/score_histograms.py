@@ -17,7 +17,6 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
-from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 from .areas import BucketedScores, area_of
@@ -75,10 +74,8 @@ class ScoreHistogram(Stored):
     mechanism: Releases | None = field(default=None, metadata=forms.REMADE)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.curves, ScoreCurves):
-            raise DtypeError("curves", type(self.curves).__name__, "must be ScoreCurves")
-        if not isinstance(self.bins, Bins):
-            raise DtypeError("bins", type(self.bins).__name__, "must be Bins")
+        _check.instance("curves", self.curves, ScoreCurves, "must be ScoreCurves")
+        _check.instance("bins", self.bins, Bins, "must be Bins")
         if self.mechanism is not None:
             check_released("curves", self.curves.joint, self.mechanism)
 
@@ -361,8 +358,7 @@ class ScoreHistogram(Stored):
 
 
 def _monotone(curves: ScoreCurves) -> ScoreCurves:
-    if not isinstance(curves, ScoreCurves):
-        raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+    _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
     return curves if curves.joint.is_monotone else curves.isotonic()
 
 

@@ -477,8 +477,7 @@ def _fraction(pair: list[int] | None) -> Fraction | None:
 
 def _path(path: str | os.PathLike[str]) -> Path:
     """Return the real path of a file: a link to it can be neither claimed nor made."""
-    if not isinstance(path, str | os.PathLike):
-        raise DtypeError("path", type(path).__name__, "must be a path")
+    _check.instance("path", path, str | os.PathLike, "must be a path")
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, or a null character

@@ -112,8 +112,7 @@ def run(
     """
     joblib: Any = _check.extra("joblib", "dpcore.studies", "studies")
     _check.extra("pyarrow", "dpcore.studies", "studies")
-    if not isinstance(study, Study):
-        raise DtypeError("study", type(study).__name__, "must be a Study, as studies.study makes")
+    _check.instance("study", study, Study, "must be a Study, as studies.study makes")
     replicates = _check.integer("replicates", replicates, 1, 2**53)
     over = replicates % study.size
     if over:

@@ -148,6 +148,7 @@ NOT_CHARGED = {
     "draws nothing, or keeps the generator until something is released": {
         "GeneratorSource.__init__",
         "public_generator",
+        "releasing",
         "source",
         "OpenNodes.__init__",
         "OpenNodes.checked",

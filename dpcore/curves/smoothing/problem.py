@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ..._sealed import sealed
-from ...errors import DtypeError, ParameterError
+from ...errors import ParameterError
 from ..shown import line
 
 __all__ = ["Problem", "Smoothing"]
@@ -139,8 +139,7 @@ class Smoothing:
         >>> smoothed.cumulative.shape, smoothed.reshaped((2, 1)).cumulative.shape
         ((2, 3), (2, 1, 3))
         """
-        if not isinstance(shape, tuple | list):
-            raise DtypeError("shape", type(shape).__name__, "must be a tuple of integers")
+        _check.instance("shape", shape, tuple | list, "must be a tuple of integers")
         shape = tuple(_check.integer("shape", size, 0, 2**53) for size in shape)
         if math.prod(shape) != self.unit.size:
             raise ParameterError("shape", shape, f"must be one of {self.unit.size} replicates")
