@@ -115,7 +115,7 @@ def residual_bounds(
     predicted: Chunk,
     residuals: Chunk,
     units: tuple[float, float],
-    known: Known,
+    known: tuple[Ends | None, Ends | None],
     epsilon: Fraction,
     rng: np.random.Generator | None,
 ) -> tuple[Ends, Ends]:

@@ -10,7 +10,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
-from dpcore.noise import distributions, plans
+from dpcore.noise import distributions, tables
 from dpcore.noise.polya import PolyaShares
 from dpcore.noise.sources import GeneratorSource, source
 from tests import reference
@@ -86,15 +86,15 @@ def test_arrays_of_any_shape_are_filled(law):
 def test_nothing_is_kept_of_a_scale_that_is_used_once(size):
     kept, once = (np.empty(size, np.int64) for _ in range(2))
     law = dp.noise.DiscreteLaplace(Fraction(1234567, 891))
-    before = plans.kept_laplace_digits.cache_info(), distributions.kept_floors.cache_info()
+    before = tables.kept_laplace_digits.cache_info(), distributions.kept_floors.cache_info()
     law.fill_once(once, GeneratorSource(np.random.default_rng(5)))
     assert (
-        plans.kept_laplace_digits.cache_info(),
+        tables.kept_laplace_digits.cache_info(),
         distributions.kept_floors.cache_info(),
     ) == before
     law.fill(kept, GeneratorSource(np.random.default_rng(5)))
     assert kept.tolist() == once.tolist()
-    assert plans.kept_laplace_digits.cache_info() != before[0]
+    assert tables.kept_laplace_digits.cache_info() != before[0]
 
 
 @pytest.mark.parametrize("bits", [2, 31, 53])
