@@ -149,7 +149,8 @@ def instance(argument: str, value: object, kind: type | UnionType, requirement: 
 
 def flag(argument: str, value: object) -> None:
     """Check that value is True or False."""
-    instance(argument, value, bool, "must be a bool")
+    if not isinstance(value, bool):
+        raise DtypeError(argument, type(value).__name__, "must be a bool")
 
 
 def choice(argument: str, value: object, options: object) -> None:

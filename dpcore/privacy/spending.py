@@ -138,7 +138,7 @@ def releasing(privacy: Privacy, what: str, rng: np.random.Generator | None) -> I
         As from ``spending``.
     """
     cost = replace(privacy, simulated=rng is not None)
-    with spending(cost, what):
+    with _charged(lambda _: cost, what):
         yield cost
 
 
