@@ -83,6 +83,10 @@ class Plan(Stored):
     def __post_init__(self) -> None:
         if not self.options:
             raise ParameterError("options", self.options, "must hold one or more")
+        shapes = {frozenset(option.on_shapes) for option in self.options if option.on_shapes}
+        if len(shapes) > 1:
+            given = [list(option.on_shapes) for option in self.options]
+            raise ParameterError("options", given, "must have errors on the same shapes")
 
     @property
     def best(self) -> Mechanism:
