@@ -168,8 +168,8 @@ def test_undefined_numbers_are_counted_and_a_batch_is_whole(ran):
     ("argv", "words"),
     [
         ([], "STUDY"),
-        (["cfd"], "study must be one of bounds, cdf, "),
-        (["s.py"], "study must be one of s.py:errors, s.py:batched, s.py:blocks, s.py:fails"),
+        (["cfd"], "STUDY must be one of bounds, cdf, "),
+        (["s.py"], "STUDY must be one of s.py:errors, s.py:batched, s.py:blocks, s.py:fails"),
         (["none.py", "--out", "."], "FILE 'none.py'"),
         (["--list", "none.py"], "FILE 'none.py'"),
         (["cdf", "--replicates", "0"], "--replicates"),
