@@ -31,7 +31,7 @@ class _Change(NamedTuple):
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     memory: Memory | None = None  # None: unchanged
     refused: Mapping[Reason, int] = {}
-    both: _Both = _Both(are_ready=True)
+    both: _Both | None = None  # None: only this tally changes
     instead: Tally | None = None  # takes this one's place
 
 
@@ -117,6 +117,8 @@ class Tally:
         """Add up reports that wait, and forget them."""
         words, memory = None, self.memory
         for kind, payloads in self.waiting.items():
+            if not payloads:
+                continue
             settled = {identity: payloads[identity] for identity in ids if identity in payloads}
             for payload in settled.values():
                 for start, numbers in of.counted(kind, payload):
@@ -140,11 +142,12 @@ class Tally:
         """
         if (change := self.begun) is None:
             return self
-        if not change.both.are_ready:
-            self.begun = None
-            return self
-        if change.instead is not None:
-            return change.instead
+        if change.both is not None:
+            if not change.both.are_ready:
+                self.begun = None
+                return self
+            if change.instead is not None:
+                return change.instead
         self.accepted, self.simulated = change.accepted, change.simulated
         for start, values in change.words.items():
             self.words[start : start + values.size] = values
