@@ -166,7 +166,8 @@ class Comparison(Stored):
     simulations
         How many pairs of releases were simulated.
     privacy
-        The guarantees of both curves. A comparison of exact curves is not stored.
+        The guarantees of both curves. A comparison of exact curves is not stored. Equal are those
+        with equal numbers.
 
     Examples
     --------
@@ -191,7 +192,7 @@ class Comparison(Stored):
     population_interval: Interval[Any] = field(metadata=forms.interval_like("probabilities"))
     level: float = field(metadata=forms.NUMBER)
     simulations: int = field(metadata=forms.WHOLE)
-    privacy: tuple[Privacy, Privacy] = field(metadata=forms.tuple_of(forms.PRIVACY))
+    privacy: tuple[Privacy, Privacy] = field(compare=False, metadata=forms.tuple_of(forms.PRIVACY))
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.n[0]:,} and {self.n[1]:,} records: " + (
