@@ -100,8 +100,14 @@ def left(budget: Watching, *, everywhere: bool) -> None:
         _OWN.set(tuple(own))
 
 
+def _nothing() -> None:
+    """Check nothing."""
+
+
 @contextmanager
-def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[None]:
+def spending(
+    privacy: Privacy | Callable[[], Privacy], what: str, check: Callable[[], None] = _nothing
+) -> Iterator[None]:
     """Charge a release to all budgets that watch; releases inside of it are not charged again.
 
     Parameters
@@ -111,23 +117,31 @@ def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[No
         budget watches.
     what
         The name of the function that was called.
+    check
+        A function that may refuse the release by numbers that are public under its relation. It is
+        called after all budgets have agreed to the relation, and before any of them is charged.
 
     Raises
     ------
     BudgetError, ParameterError, FileError
         A budget refuses. Nothing is charged then.
     """
-    with _charged(lambda _: privacy if isinstance(privacy, Privacy) else privacy(), what):
+    with _charged(lambda _: privacy if isinstance(privacy, Privacy) else privacy(), what, check):
         yield
 
 
 @contextmanager
-def releasing(privacy: Privacy, what: str, rng: np.random.Generator | None) -> Iterator[Privacy]:
+def releasing(
+    privacy: Privacy,
+    what: str,
+    rng: np.random.Generator | None,
+    check: Callable[[], None] = _nothing,
+) -> Iterator[Privacy]:
     """Do as ``spending`` does, and give the cost, which is simulated if the noise is a generator's.
 
     Parameters
     ----------
-    privacy, what
+    privacy, what, check
         As in ``spending``.
     rng
         None for a release; a generator for studies.
@@ -138,7 +152,7 @@ def releasing(privacy: Privacy, what: str, rng: np.random.Generator | None) -> I
         As from ``spending``.
     """
     cost = replace(privacy, simulated=rng is not None)
-    with _charged(lambda _: cost, what):
+    with _charged(lambda _: cost, what, check):
         yield cost
 
 
@@ -230,18 +244,22 @@ def watched_only_by(budget: Watching) -> Iterator[None]:
 
 
 @contextmanager
-def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
+def _charged(
+    cost: Callable[[Relation], Privacy], what: str, check: Callable[[], None] = _nothing
+) -> Iterator[None]:
     if _IS_COVERED.get():
+        check()
         yield
         return
     budgets = _watching()
     if not _IS_DECIDED.get():
         _check_thread(budgets, cost, what)
     if budgets:
-        _charge(budgets, cost, what)
+        _charge(budgets, cost, what, check)
         with unwatched():
             yield
         return
+    check()
     before = _IS_DECIDED.set(True)  # threads that work for this release are not asked again
     try:
         yield
@@ -249,12 +267,18 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
         _IS_DECIDED.reset(before)
 
 
-def _charge(budgets: Sequence[Watching], cost: Callable[[Relation], Privacy], what: str) -> None:
+def _charge(
+    budgets: Sequence[Watching],
+    cost: Callable[[Relation], Privacy],
+    what: str,
+    check: Callable[[], None] = _nothing,
+) -> None:
     """Charge all budgets, or none."""
     with ExitStack() as stack:
         charges = [
             budget._asked(cost(budget.neighbours), _NAME.get() or what, stack) for budget in budgets
         ]
+        check()
         for charge in charges:
             charge()
 

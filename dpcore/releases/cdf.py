@@ -393,7 +393,13 @@ def _release_groups(
         if of_public_size(privacy.neighbours) and not own.any():
             what = f"must have at least one record: {privacy.neighbours} publishes sizes of groups"
             raise ParameterError("groups", group, what)
-    with spending(replace(privacy, simulated=privacy.simulated or rng is not None), "cdf"):
+
+    def check() -> None:
+        for own, mechanism in zip(counts, mechanisms, strict=True):
+            mechanism._check_total(int(own.sum()), grid.size)
+
+    of_all = replace(privacy, simulated=privacy.simulated or rng is not None)
+    with spending(of_all, "cdf", check):
         return [
             _release("groups", "cdf", own, grid, taken(mechanism), rng, integers, name, cost)
             for own, mechanism, cost in zip(counts, mechanisms, costs, strict=True)
@@ -425,8 +431,8 @@ def _release(
         "name": name,
     }
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)  # as in ``check_description``
-    mechanism._check_total(int(counts.sum()), grid.size)
-    with spending(described["privacy"], what):
+    check = partial(mechanism._check_total, int(counts.sum()), grid.size)
+    with spending(described["privacy"], what, check):
         released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # If n is public, the last count is n, but the sum of floating-point counts has rounding

@@ -170,10 +170,9 @@ def residual_plot(
     size = sides[0] * sides[1] + 1
     chosen = _table_mechanism(mechanism, rest, size, n, cells is None)
     noise = chosen(n)
-    noise._check_total(n, size)
     simulated = noise.privacy.simulated or rng is not None
     privacy = replace(budget.privacy, delta=noise.privacy.delta, simulated=simulated)
-    with spending(privacy, "residual_plot"):
+    with spending(privacy, "residual_plot", partial(noise._check_total, n, size)):
         ends = ends_of(search, columns, units, known, first, rng)
         axes = (Grid.uniform(*axis_ends, side) for axis_ends, side in zip(ends, sides, strict=True))
         grid = TableGrid(*axes)

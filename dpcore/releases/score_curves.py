@@ -223,9 +223,12 @@ def raw_score_curves(
     if isinstance(spender, tuple):
         source(rng)  # refuses anything but a generator or None
         first, second = (mechanism.privacy for mechanism in spender)
-        for mechanism in spender:
-            mechanism._check_total(int(counts.sum()), grid.size + 1)
-        with releasing(first + second, what, rng):
+
+        def check() -> None:
+            for mechanism in spender:
+                mechanism._check_total(int(counts.sum()), grid.size + 1)
+
+        with releasing(first + second, what, rng, check):
             return _class_by_class(counts, grid, spender, rng, what)
     cells = numbered(2 * grid.size)
     chosen = checked(cells, spender, False, rng)

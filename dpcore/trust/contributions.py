@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -212,8 +213,8 @@ def _released(
 ) -> CDF:
     """Return the raw curve over numbered cells."""
     trust.noise_deviation(counts.size)  # refuses a budget too small for so many cells
-    trust._check_total(int(counts.sum()), counts.size)
     cost = replace(trust.privacy, neighbours="replace-client", simulated=rng is not None)
-    with spending(cost, what):
+    check = partial(trust._check_total, int(counts.sum()), counts.size)
+    with spending(cost, what, check):
         released = trust.release(counts, rng=rng)
     return of_clients(raw_curve(released, int(counts.sum()), trust, rng is not None))

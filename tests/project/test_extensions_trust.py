@@ -263,6 +263,19 @@ def test_a_release_needs_as_many_clients_as_a_round(clients):
     assert budget.spent.epsilon == 0.0
 
 
+def test_a_refused_number_of_clients_is_not_told_where_a_budget_protects_it():
+    values, model = np.linspace(0, 1, 40), dp.trust.Local(1.0, clients=19)
+    for relation, options, told in (
+        ("add-or-remove-one", {}, "relation of the budget"),
+        ("replace-one", {"by": np.arange(40) % 2, "groups": [0, 1]}, "relation of the budget"),
+        ("replace-one-within-group", {"by": np.arange(40) % 2, "groups": [0, 1]}, "19 clients"),
+    ):
+        budget = dp.Budget(epsilon=9.0, neighbours=relation)
+        with budget, pytest.raises(dp.ParameterError, match=told):
+            dp.cdf(values, GRID, model, **options)
+        assert budget.spent.epsilon == 0.0
+
+
 class OfThreeRecords(ResponseRound):
     """Three records of each client in a report, as if they were of three clients."""
 
