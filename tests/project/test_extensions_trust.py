@@ -196,8 +196,8 @@ class Place(Memory):
     def place(self):
         return self._place
 
-    def with_settled(self, reports):
-        return Place(self._place, self.settled + len(reports))
+    def with_settled(self, kind, payloads):
+        return Place(self._place, self.settled + len(payloads))
 
     def with_all_of(self, other):
         return Place(self._place, self.settled + other.settled)

@@ -240,8 +240,9 @@ def texts(state):
         with contextlib.suppress(TypeError):
             yield way(state)
     if hasattr(state, "to_json"):
-        yield state.to_json().encode()
-        yield json.dumps(json.loads(state.to_json())).encode()
+        with contextlib.suppress(dp.DtypeError):  # a part of results is not stored alone
+            yield state.to_json().encode()
+            yield json.dumps(json.loads(state.to_json())).encode()
 
 
 def forms(number):
