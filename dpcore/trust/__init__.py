@@ -32,7 +32,7 @@ from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
-from .protocol.rounds import Round, Sums, TrustModel, trust_models
+from .protocol.rounds import Memory, Round, Sums, TrustModel, trust_models
 from .protocol.servers import Server
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
@@ -49,6 +49,7 @@ __all__ = [
     "FunctionServers",
     "FunctionSharing",
     "Local",
+    "Memory",
     "Opened",
     "PartialSum",
     "PointwiseCDF",

@@ -143,7 +143,7 @@ PAGES: Final = (
         "dpcore.trust",
         "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
         " client_score_curves advise Advice enough Enough UnaryEncoding SquareWaveEncoding"
-        " TrustModel Round Sums trust_models",
+        " TrustModel Round Sums Memory trust_models",
     ),
     _page(
         "protocols",

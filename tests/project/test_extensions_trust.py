@@ -13,8 +13,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.testing import check_trust_model
-from dpcore.trust import Client, Protocol, Server, agree, combine, release
-from dpcore.trust.protocol.rounds import Memory
+from dpcore.trust import Client, Memory, Protocol, Server, agree, combine, release
 
 ROOT = Path(__file__).parents[2]
 GRID = dp.Grid.uniform(0, 1, 8)

@@ -253,7 +253,19 @@ def names_of(kind: type) -> str:
 
 
 class Memory(ABC):
-    """What a server remembers besides sums. It does not change: methods return another one."""
+    """What a server remembers besides sums. It does not change: methods return another one.
+
+    ``Round.memory`` makes it, for trust models whose servers draw noise, and ``Round.given`` uses
+    it. It is as secret as the reports.
+
+    Examples
+    --------
+    >>> from dpcore.noise.sources import source
+    >>> from dpcore.trust import FunctionSharing, Memory
+    >>> memory = FunctionSharing(epsilon=1.0).round(4).memory(1, source(None))
+    >>> isinstance(memory, Memory), memory.place
+    (True, 1)
+    """
 
     __slots__ = ()
 
@@ -264,15 +276,45 @@ class Memory(ABC):
 
     @abstractmethod
     def with_settled(self, kind: int, payloads: Mapping[bytes, bytes]) -> Memory:
-        """Return the memory after reports of a kind have been settled: payloads, by id."""
+        """Return the memory after reports of a kind have been settled: payloads, by id.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.noise.sources import source
+        >>> from dpcore.trust import FunctionSharing
+        >>> own, one = FunctionSharing(epsilon=1.0).round(4), np.array([1])
+        >>> memory, payloads = own.memory(1, source(None)), own.report(one, one, source(None))
+        >>> later = memory.with_settled(own.kind(1), {bytes(16): payloads[1]})
+        >>> later.place, len(memory.to_bytes()), len(later.to_bytes())
+        (1, 73, 129)
+        """
 
     @abstractmethod
     def with_all_of(self, other: Memory) -> Memory:
-        """Return the memory of a server that takes over another one's reports."""
+        """Return the memory of a server that takes over another one's reports.
+
+        Examples
+        --------
+        >>> from dpcore.noise.sources import source
+        >>> from dpcore.trust import Central
+        >>> own = Central(epsilon=1.0).round(4)
+        >>> first, second = (own.memory(None, source(None)) for server in range(2))
+        >>> len(first.with_all_of(second).to_bytes())
+        64
+        """
 
     @abstractmethod
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes, for a file; ``Round.memory_from`` reads them."""
+        """Return all of it as bytes, for a file; ``Round.memory_from`` reads them.
+
+        Examples
+        --------
+        >>> from dpcore.noise.sources import source
+        >>> from dpcore.trust import FunctionSharing
+        >>> len(FunctionSharing(epsilon=1.0).round(4).memory(1, source(None)).to_bytes())
+        73
+        """
 
 
 class Round(ABC):
