@@ -128,3 +128,15 @@ def test_other_statements_are_refused_before_anything_is_spent(wrong: Any) -> No
             with pytest.raises(dp.DtypeError, match="integers"):
                 dp.cdf([1, 2, 3], grid, epsilon=1.0, integers=wrong, **more)
             assert budget.spent.epsilon == 0
+
+
+def test_a_column_of_narwhals_is_the_column_that_it_wraps():
+    """It exports pandas' inferred dtype as a schema of Arrow, and has no index."""
+    narwhals = pytest.importorskip("narwhals")
+    rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 60, 60)
+    for last in (20, 20.5):
+        values = narwhals.from_native(pd.Series([10] * 99 + [last]), series_only=True)
+        assert dp.cdf(values, grid, epsilon=1.0, rng=rng).integers is None
+    by = narwhals.from_native(pd.Series(["a"] * 100, range(100)[::-1]), series_only=True)
+    with pytest.raises(dp.ParameterError, match="by must have the index of values"):
+        dp.cdf(values, grid, by=by, groups=["a"], epsilon=1.0, rng=rng)
