@@ -202,7 +202,7 @@ def shown(points: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
     """Return positions on a grid as users see them: numbers, or NumPy's times in UTC."""
     if unit is None:
         return np.asarray(points)
-    known = np.isfinite(points)
+    known = np.abs(points) < 2.0**63  # no NaN, and nothing that NumPy's times cannot hold
     whole = np.rint(np.where(known, points, 0.0)).astype(np.int64)
     kind = "m8[us]" if unit == "duration" else "M8[us]"
     times = whole.view(kind)

@@ -250,7 +250,7 @@ class HosmerLemeshow(Stored):
     def contributions(self) -> NDArray[np.float64]:
         """(G,) the term of each group in the statistic; 0 where 0 are expected and 0 observed."""
         squares = (self.observed - self.expected) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             terms = np.where(squares == 0.0, 0.0, squares / self.expected)
         return np.asarray(terms.sum(axis=1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from dataclasses import replace
@@ -207,3 +208,15 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(dp.MissingExtraError, match="plot"):
         test.plot()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_stored_test_may_expect_nearly_nothing():
+    """The statistic is then beyond doubles."""
+    rng = np.random.default_rng(1)
+    scores = rng.random(2000)
+    grid = dp.Grid.uniform(0, 1, 16)
+    test = dp.hosmer_lemeshow(rng.random(2000) < scores, scores, epsilon=1.0, grid=grid, rng=rng)
+    data = json.loads(test.to_json())
+    data["expected"][0][0] = 5e-324
+    assert dp.load(json.dumps(data)).statistic == math.inf
