@@ -17,7 +17,7 @@ from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from ..summaries.grid import Grid
 from .cdf import CDF
 
-__all__ = ["average", "combine"]
+__all__ = ["are_one_release", "average", "combine"]
 
 _LARGEST: Final = 2**63 - 1
 _ISOTONIC: Final = ("isotonic()",)
@@ -172,6 +172,16 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
         raise ParameterError("curves", bounds, what)
 
 
+def are_one_release(first: CDF, second: CDF) -> bool:
+    """Return whether both are one release, perhaps processed, so that their noise is the same."""
+    if first is second:
+        return True
+    if first.raw is None and second.raw is None:
+        return False
+    ours, theirs = (one.counts if one.raw is None else one.raw for one in (first, second))
+    return ours is theirs
+
+
 def _curves(curves: object) -> list[CDF]:
     """Return the curves, all over one grid and with raw counts, or raise."""
     if isinstance(curves, Mapping):
@@ -189,7 +199,7 @@ def _curves(curves: object) -> list[CDF]:
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
-        if any(curve is other for other in listed[:at]):  # its noise would count as independent
+        if any(are_one_release(curve, other) for other in listed[:at]):  # noise would count twice
             raise ParameterError("curves", curve, "must each be a release of its own")
     return listed
 

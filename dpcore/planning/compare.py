@@ -13,6 +13,7 @@ from .. import _check
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.cdf import CDF
+from ..curves.combination import are_one_release
 from ..curves.confidence import Interval
 from ..curves.inversion import are_whole, crossings, places
 from ..curves.shapes import float_or_array
@@ -321,7 +322,7 @@ def _pair(first: CDF, second: CDF) -> tuple[Released, Released]:
         _check.instance(argument, curve, CDF, "must be a CDF")
     if first.grid != second.grid:
         raise ParameterError("second", second.grid, "must be over the grid of the first curve")
-    if first is second:
+    if are_one_release(first, second):
         what = "must be another release than first, of other records"
         raise ParameterError("second", second, what)
     ours, theirs = Released.of("first", first), Released.of("second", second)

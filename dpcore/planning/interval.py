@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
+from ..curves.combination import are_one_release
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
@@ -112,7 +113,7 @@ def interval(
     """
     several = list(curves) if isinstance(curves, tuple | list) else [curves]
     rows = [_row(released) for released in several]
-    if not rows or any(first is second for first, second in combinations(several, 2)):
+    if not rows or any(are_one_release(first, second) for first, second in combinations(rows, 2)):
         raise ParameterError("curves", curves, "must be one or more releases, all different")
     if not callable(statistic):
         raise DtypeError("statistic", type(statistic).__name__, "must be a function of the curves")

@@ -266,3 +266,24 @@ def test_bad_arguments(together, change, weights, error, words):
     curve = raw([1, 2, 3], Dyadic(1.0))
     with pytest.raises(error, match=words):
         together(change(curve), weights)
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        dp.average,
+        dp.combine,
+        lambda pair: dp.compare(*pair),
+        lambda pair: dp.interval(pair, lambda first, second: first.mean() - second.mean()),
+    ],
+)
+def test_two_forms_of_one_release_are_refused(join):
+    """Their noise is one, and would count as independent."""
+    rng = np.random.default_rng(1)
+    grid = dp.Grid.uniform(0, 60, 60)
+    raw = dp.cdf(np.arange(600) % 60, grid, epsilon=1.0, isotonic=False, rng=rng)
+    for pair in ([raw, raw.isotonic()], [raw.isotonic(), raw.isotonic()]):
+        with pytest.raises(
+            dp.ParameterError, match=r"release of its own|another release|different"
+        ):
+            join(pair)
