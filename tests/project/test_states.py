@@ -322,7 +322,7 @@ def attributes(state):
             continue
         try:
             value = getattr(state, name)
-        except (dp.DpcoreError, AttributeError, NotImplementedError):
+        except (dp.DpcoreError, AttributeError):
             continue
         if not callable(value):
             yield name, value

@@ -7,7 +7,15 @@ dataframe interchange protocol, or ``__array__``.
 from __future__ import annotations
 
 # Each of these files defines columns, and so enters them.
-from . import arrow_arrays, dask_collections, numpy_arrays, pandas_series, polars_series, sequences
+from . import (
+    arrow_arrays,
+    dask_collections,
+    narwhals_series,
+    numpy_arrays,
+    pandas_series,
+    polars_series,
+    sequences,
+)
 from .base import Chunk, Column, Part
 from .dask_collections import aligned, empty, mapped
 
@@ -20,6 +28,7 @@ __all__ = [
     "dask_collections",
     "empty",
     "mapped",
+    "narwhals_series",
     "numpy_arrays",
     "pandas_series",
     "polars_series",

@@ -98,12 +98,14 @@ class Column(ABC):
     @staticmethod
     def of(values: Any, argument: str = "values") -> Column:
         """Return the column of a container; a column is returned as it is."""
-        if _package(type(values)) == "narwhals" and hasattr(values, "to_native"):
-            # It wraps the container of another library, whose dtype or index may count.
-            values = values.to_native()
         container: type = type(values)
         kind = _kind_of(container)
-        return values if kind is None else kind(values, argument)
+        return values if kind is None else kind.made(values, argument)
+
+    @classmethod
+    def made(cls, values: Any, argument: str) -> Column:
+        """Return the column of a container that this class takes."""
+        return cls(values, argument)
 
     @classmethod
     def takes(cls, container: type, libraries: frozenset[str]) -> bool:
@@ -417,12 +419,8 @@ def _kind_of(container: type) -> type[Column] | None:
     """Return the class for containers of a type; None: they are columns themselves."""
     if issubclass(container, Column):
         return None
-    libraries = frozenset(map(_package, container.__mro__))
+    libraries = frozenset(str(cls.__module__).partition(".")[0] for cls in container.__mro__)
     return next(kind for kind in Column._known if kind.takes(container, libraries))
-
-
-def _package(cls: type) -> str:
-    return str(cls.__module__).partition(".")[0]
 
 
 def _hinted(named: str, unit: times.Unit | None) -> str:
