@@ -14,7 +14,8 @@ from .._check import integer
 from ..errors import DtypeError
 from ..summaries.grid import MOST_CELLS
 from ..trust import Client, PartialSum, Protocol, ReportError, Server, TrustModel, agree, release
-from ..trust.protocol.rounds import MOST_CLIENTS, names_of
+from ..trust.protocol.rounds import MOST_CLIENTS
+from ..trust.protocol.trust_models import names_of
 
 __all__ = ["check_trust_model"]
 

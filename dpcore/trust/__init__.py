@@ -32,8 +32,9 @@ from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
-from .protocol.rounds import Memory, Round, Sums, TrustModel, trust_models
+from .protocol.rounds import Memory, Round, Sums
 from .protocol.servers import Server
+from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 

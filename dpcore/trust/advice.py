@@ -13,7 +13,8 @@ from ..curves import forms
 from ..curves.stored import Stored
 from ._advice_model import MOST_HEIGHT, Population, Setting, best_setting
 from .models.advised import Advised, Purpose
-from .protocol.rounds import MOST_CLIENTS, trust_models
+from .protocol.rounds import MOST_CLIENTS
+from .protocol.trust_models import trust_models
 
 __all__ = ["Advice", "Enough", "Purpose", "advise", "enough"]
 

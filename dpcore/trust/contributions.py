@@ -21,7 +21,8 @@ from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
 from .protocol.raw_curves import of_clients, raw_curve, without_empty
-from .protocol.rounds import MOST_CLIENTS, Bounded, names_of
+from .protocol.rounds import MOST_CLIENTS
+from .protocol.trust_models import Bounded, names_of
 
 __all__ = ["client_cdf", "client_score_curves"]
 

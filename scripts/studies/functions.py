@@ -29,7 +29,7 @@ from dpcore.trust import (
     SimulatedSum,
     comparison,
 )
-from dpcore.trust.protocol.rounds import Pointwise
+from dpcore.trust.protocol.trust_models import Pointwise
 
 from ._function_costs import ROUND, of_arrays, of_client, of_server
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
 from ...errors import ParameterError
-from ..protocol.rounds import TrustModel
+from ..protocol.trust_models import TrustModel
 
 __all__ = ["Advised", "Errors", "Purpose", "Sizes"]
 

@@ -17,7 +17,8 @@ from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import KeyedSource, Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import Bounded, Counts, Memory, Round, Sums, Words
+from ..protocol.rounds import Counts, Memory, Round, Sums, Words
+from ..protocol.trust_models import Bounded
 from ..protocol.wire import ReportError, RoundError
 from .contribution import for_client, most_records
 from .server_secret import ServerSecret

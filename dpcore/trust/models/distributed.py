@@ -12,7 +12,8 @@ from ... import _check
 from ...errors import ParameterError
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS, Bounded, WithVectors
+from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS
+from ..protocol.trust_models import Bounded, WithVectors
 from ..protocol.wire import RoundError
 from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records

@@ -16,7 +16,8 @@ from ...noise.sources import Source
 from .. import comparison
 from ..comparison.generation import keys_from_seeds
 from ..protocol import wire
-from ..protocol.rounds import MOST_SERVERS, Answering, AnsweringRound, Counts, Memory, Words
+from ..protocol.rounds import MOST_SERVERS, AnsweringRound, Counts, Memory, Words
+from ..protocol.trust_models import Answering
 from ..protocol.wire import ReportError
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret

@@ -25,7 +25,8 @@ from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy, double_above
 from ...summaries.grid import MOST_CELLS
 from ..protocol import wire
-from ..protocol.rounds import MOST_CLIENTS, Bounded, Round, Sums
+from ..protocol.rounds import MOST_CLIENTS, Round, Sums
+from ..protocol.trust_models import Bounded
 from ..protocol.wire import ReportError, RoundError
 from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records

@@ -15,7 +15,8 @@ from ...mechanisms.base import Work
 from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
-from ..protocol.rounds import MOST_SERVERS, Bounded, WithVectors
+from ..protocol.rounds import MOST_SERVERS
+from ..protocol.trust_models import Bounded, WithVectors
 from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records
 from .share_rounds import VectorRound

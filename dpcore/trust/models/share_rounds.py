@@ -14,7 +14,8 @@ from ...mechanisms.base import MOST_RECORDS
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source, random_bytes
 from ..protocol import wire
-from ..protocol.rounds import Counts, Pointwise, Round, Sums, VectorsRound, Words
+from ..protocol.rounds import Counts, Round, Sums, VectorsRound, Words
+from ..protocol.trust_models import Pointwise
 from ..protocol.wire import RoundError
 
 __all__ = ["ShareRound", "VectorRound"]

@@ -16,7 +16,8 @@ from ...mechanisms.base import Work
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...summaries.grid import MOST_CELLS
-from ..protocol.rounds import MOST_CLIENTS, Round, Sums, TrustModel
+from ..protocol.rounds import MOST_CLIENTS, Round, Sums
+from ..protocol.trust_models import TrustModel
 from ..protocol.wire import ReportError, RoundError
 from .dealing import generator
 from .square_wave_reports import SquareWaveEncoding

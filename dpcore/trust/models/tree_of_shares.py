@@ -20,7 +20,7 @@ from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
-from ..protocol.rounds import Pointwise, Remembered
+from ..protocol.trust_models import Pointwise, Remembered
 
 __all__ = ["TreeOfShares", "shares_of"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DtypeError, ParameterError
-from ..protocol.rounds import Pointwise, TrustModel, names_of
+from ..protocol.trust_models import Pointwise, TrustModel, names_of
 
 __all__ = ["Aggregator", "check_trust", "of_clients"]
 

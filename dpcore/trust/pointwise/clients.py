@@ -13,7 +13,7 @@ from ...errors import DtypeError, ParameterError
 from ...noise.sources import KEY_BYTES, checked_key, random_bytes, source
 from ...summaries.grid import MOST_CELLS
 from ..models.remembered_noise import RememberedNoise
-from ..protocol.rounds import WithVectors
+from ..protocol.trust_models import WithVectors
 from .aggregators import check_trust
 
 __all__ = ["PointwiseClient", "checked_cells"]

@@ -19,8 +19,9 @@ from ..models.remembered_noise import RememberedNoise
 from ..protocol import wire
 from ..protocol.agreement import check_settled
 from ..protocol.answers import opened
-from ..protocol.rounds import MOST_SERVERS, Pointwise
+from ..protocol.rounds import MOST_SERVERS
 from ..protocol.servers import Server
+from ..protocol.trust_models import Pointwise
 from .aggregators import of_clients
 from .clients import PointwiseClient, checked_cells
 

@@ -18,7 +18,8 @@ from ...mechanisms.base import Mechanism
 from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
 from . import wire
-from .rounds import MOST_CLIENTS, MOST_SERVERS, AnsweringRound, Round, TrustModel, names_of
+from .rounds import MOST_CLIENTS, MOST_SERVERS, AnsweringRound, Round
+from .trust_models import TrustModel, names_of
 from .wire import Report, ReportError
 
 __all__ = ["Protocol"]

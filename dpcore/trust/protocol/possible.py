@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...errors import ParameterError
 from .parameters import Protocol
-from .rounds import VectorsRound, WithVectors, names_of
+from .rounds import VectorsRound
+from .trust_models import WithVectors, names_of
 from .wire import RoundError
 
 __all__ = ["check_reports", "with_vectors"]

@@ -21,8 +21,9 @@ from .answers import Answer
 from .enrolment import Enrolment
 from .parameters import Protocol
 from .partial_sums import PartialSum
-from .rounds import Answering, AnsweringRound, names_of
+from .rounds import AnsweringRound
 from .tally import Tally
+from .trust_models import Answering, names_of
 from .turns import Turns
 from .wire import Reason, ReportError, RoundError
 
