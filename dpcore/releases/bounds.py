@@ -67,6 +67,14 @@ class Bounds(Stored):
     outside: int = field(metadata=forms.WHOLE)
     privacy: Privacy = field(metadata=forms.PRIVACY)
 
+    def __post_init__(self) -> None:
+        both = [np.asarray(end) for end in (self.lower, self.upper)]
+        are_times = [end.dtype.kind in "mM" for end in both]
+        if any(are_times) and both[0].dtype.kind != both[1].dtype.kind:
+            raise ParameterError("upper", self.upper, "must be of the kind of lower")
+        if not (np.isfinite(both[0]) and np.isfinite(both[1]) and both[0] < both[1]):
+            raise ParameterError("upper", self.upper, f"must be above lower, {self.lower}")
+
     def __repr__(self) -> str:
         ends = f"{short(self.lower)} to {short(self.upper)}"
         return line("Bounds", f"{ends}, n = {self.n}, {cost(self.privacy)}")

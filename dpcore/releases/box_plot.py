@@ -77,6 +77,15 @@ class BoxPlot(Stored):
     outliers: NDArray[np.float64] = field(metadata=forms.ROW)
     privacy: Privacy | None = field(default=None, metadata=forms.PRIVACY)
 
+    def __post_init__(self) -> None:
+        five = (self.minimum, self.first_quartile, self.median, self.third_quartile, self.maximum)
+        box = np.array([five[0], self.lower_whisker, *five[1:4], self.upper_whisker, five[4]])
+        if not (np.isfinite(box).all() and np.all(box[:-1] <= box[1:])):
+            what = "must be finite and in ascending order, and the whiskers between them"
+            raise ParameterError("minimum to maximum", five, what)
+        if not np.isfinite(self.outliers).all():
+            raise ParameterError("outliers", self.outliers, "must be finite")
+
     def __repr__(self) -> str:
         five = (self.minimum, self.first_quartile, self.median, self.third_quartile, self.maximum)
         return line("BoxPlot", f"{several(five)}, {cost(self.privacy)}")

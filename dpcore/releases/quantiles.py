@@ -69,6 +69,17 @@ class Quantiles(Stored):
     privacy: Privacy = field(metadata=forms.PRIVACY)
     epsilon_each: float = field(metadata=forms.NUMBER)
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.epsilon_each <= (self.privacy.epsilon or 0.0):
+            what = "must be positive, and at most that of all quantiles"
+            raise ParameterError("epsilon_each", self.epsilon_each, what)
+        shares, values = np.ravel(self.probabilities), np.ravel(self.values)
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise ParameterError("probabilities", self.probabilities, "must be within [0, 1]")
+        ascending = values[np.lexsort((values, shares))]
+        if not (np.isfinite(values).all() and np.all(ascending[:-1] <= ascending[1:])):
+            raise ParameterError("values", self.values, "must be finite, and must not cross")
+
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)
         texts = [f"{p:g}: {short(value)}" for p, value in pairs]
