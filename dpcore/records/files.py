@@ -176,6 +176,8 @@ def record_batches(
     _check.instance("delimiter", delimiter, str, "must be text")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
+    if on_progress is not None and not callable(on_progress):
+        raise DtypeError("on_progress", type(on_progress).__name__, "must be a function, or None")
     for at, column in enumerate(columns):
         _check.instance("columns", column, Column, "must be Columns")
         _check.instance(column.argument, column.name, str, "must be text")

@@ -196,3 +196,9 @@ def test_errors_of_the_callback_are_its_own():
 
     with pytest.raises(ValueError, match=r"^mine$"):
         counts_of(io.BytesIO(b"x\n1\n"), format="csv", on_progress=fail)
+
+
+@pytest.mark.parametrize("given", [True, "done", 3])
+def test_what_cannot_be_called_is_no_progress(given):
+    with pytest.raises(dp.DtypeError, match="on_progress must be a function"):
+        counts_of(io.BytesIO(b"x\n1\n"), format="csv", on_progress=given)
