@@ -77,8 +77,13 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
         raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
     if ids.dtype.kind in "iu":
         return ids
-    names = ids.tolist()
-    if ids.dtype.kind in "OT" and object_kinds.missing(np.array(names, object)).any():
+    if ids.dtype.kind == "m":  # its elements may be integers, with one for missing ones
+        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers, or strings")
+    names = [
+        int(name) if isinstance(name, np.integer) and not isinstance(name, np.timedelta64) else name
+        for name in ids.tolist()
+    ]
+    if ids.dtype.kind in "OT" and object_kinds.missing(np.fromiter(names, object, size)).any():
         raise MissingValueError("client_ids")
     if all(isinstance(name, int) and not isinstance(name, bool) for name in names):
         whole = np.array(names) if names else np.empty(0, np.int64)
@@ -97,7 +102,9 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
 
 def _column(client_ids: Any) -> NDArray[Any]:
     """Return the ids as one array, which is of objects if they were in a list."""
-    given = np.array(client_ids, object) if isinstance(client_ids, list | tuple) else client_ids
+    given = client_ids
+    if isinstance(client_ids, list | tuple):  # as they are, because NumPy would ask each of them
+        given = np.fromiter(client_ids, object, len(client_ids))
     columns = list(Column.of(given, "client_ids").parts())
     if any(part.absent is not None for part in columns):
         raise MissingValueError("client_ids")

@@ -280,6 +280,9 @@ HALF = RECORDS // 2
         ("client_ids", [True, 2] * HALF, DtypeError),
         ("client_ids", np.array(["a", np.nan] * HALF, STRINGS), MissingValueError),
         ("client_ids", pd.DataFrame({"id": IDS}), DtypeError),
+        ("client_ids", IDS.astype("m8[ns]"), DtypeError),
+        ("client_ids", np.where(IDS[0] == IDS, np.timedelta64("NaT"), IDS), DtypeError),
+        ("client_ids", [np.timedelta64(1, "ns")] * RECORDS, DtypeError),
         ("client_ids", pd.MultiIndex.from_arrays([IDS, IDS]), DpcoreError),
         ("values", np.where(SCORES > 0.5, np.nan, SCORES), MissingValueError),
         ("values", ["a"] * RECORDS, DtypeError),
@@ -303,6 +306,25 @@ def test_arguments_are_checked(name, value, error):
 def test_clients_are_counted(ids, trust, clients):
     with pytest.raises(ParameterError, match="clients"):
         client_cdf(ids, SCORES, GRID, trust, clients=clients)
+
+
+def test_errors_about_ids_quote_no_record():
+    class Failing:
+        def __array__(self, *args, **options):
+            raise KeyError("secret")
+
+    with pytest.raises(DtypeError) as failed:
+        client_cdf([Failing()] * RECORDS, SCORES, GRID, MODELS[2])
+    assert "secret" not in str(failed.value)
+
+
+def test_integers_of_numpy_in_a_list_are_ids_like_others():
+    given = [np.int32(own) if own % 2 else own for own in IDS.tolist()]
+    ours, theirs = (
+        client_cdf(ids, SCORES, GRID, MODELS[2], rng=np.random.default_rng(1))
+        for ids in (given, IDS.tolist())
+    )
+    assert ours == theirs
 
 
 def test_labels_are_checked():
