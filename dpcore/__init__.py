@@ -23,6 +23,7 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
 
 if _TYPE_CHECKING:
     from . import mechanisms, models, noise, privacy, statistics, streams, studies, testing, trust
+    from ._load import load
     from .curves import distances
     from .curves.cdf import CDF
     from .curves.combination import average, combine
@@ -32,7 +33,6 @@ if _TYPE_CHECKING:
     from .curves.residual_plot import ResidualPlot
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
-    from .curves.stored import load
     from .curves.table import Table
     from .errors import (
         ConvergenceError,
@@ -169,6 +169,7 @@ _MODULES = {
     "trust": "trust",
 }
 _HOMES = {
+    "_load": ("load",),
     "curves.cdf": ("CDF",),
     "curves.combination": ("average", "combine"),
     "curves.confidence": ("Interval",),
@@ -177,7 +178,6 @@ _HOMES = {
     "curves.residual_plot": ("ResidualPlot",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
-    "curves.stored": ("load",),
     "curves.table": ("Table",),
     "errors": (
         "ConvergenceError",

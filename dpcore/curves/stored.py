@@ -1,58 +1,33 @@
 """Results that are equal by value, and are stored as JSON: their fields are declared once.
 
-A field says in its metadata how it is written (``forms.py``). ``_kind`` is the name of the format,
-by which ``load`` knows the class.
+A field says in its metadata how it is written (``forms.py``). ``_kind`` is the name of the format.
+A class that states one enters the registry by being defined.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import os
 from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, FormatError
-from ..records.atomic import failure
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
 from .forms import ABSENT, PLAIN, Form, check_fields
 
-__all__ = ["Stored", "dumped", "load", "made", "one_of", "read", "within"]
+__all__ = ["Stored", "dumped", "made", "one_of", "parsed", "read", "registered", "within"]
 
 _Class = TypeVar("_Class", bound="Stored")
 
 _VERSION: Final = 1
 _kinds: Final[dict[str, type[Stored]]] = {}
-# Where the classes of dpcore are defined, because a file may be read before they are imported.
-_HOMES: Final = {
-    "dpcore.advice": "trust.advice",
-    "dpcore.binormal-roc": "statistics.binormal",
-    "dpcore.bounds": "releases.bounds",
-    "dpcore.box-plot": "releases.box_plot",
-    "dpcore.cdf": "curves.cdf",
-    "dpcore.comparison": "planning.compare",
-    "dpcore.groups": "curves.groups",
-    "dpcore.hosmer-lemeshow": "statistics.hosmer_lemeshow",
-    "dpcore.plan": "planning.plan",
-    "dpcore.projection": "curves.projection",
-    "dpcore.quantiles": "releases.quantiles",
-    "dpcore.reliability": "statistics.calibration",
-    "dpcore.residual-plot": "curves.residual_plot",
-    "dpcore.roc": "statistics.roc",
-    "dpcore.score-histogram": "statistics.score_histograms",
-    "dpcore.scores": "curves.scores",
-    "dpcore.suggestion": "planning.suggest",
-    "dpcore.table": "curves.table",
-}
 
 
 class Stored:
@@ -135,7 +110,7 @@ class Stored:
 def read(cls: type[_Class], text: str) -> _Class:
     """Return an object of a class from its JSON."""
     try:
-        data = _parsed("text", text)
+        data = parsed("text", text)
     except FormatError as error:
         if "{" in str(text):
             raise
@@ -143,52 +118,9 @@ def read(cls: type[_Class], text: str) -> _Class:
     return made(cls, data)
 
 
-def load(path_or_text: str | bytes | os.PathLike[str]) -> Any:
-    """Read any stored release or result, from a file or from its JSON.
-
-    Parameters
-    ----------
-    path_or_text
-        The path of a file, or what ``to_json`` returned: a text that begins with a brace.
-
-    Returns
-    -------
-    CDF, GroupedCDF, ScoreCurves, Table, Projection, Quantiles or another result
-        An object of the class that the text names. Classes of your own must have been imported.
-
-    Raises
-    ------
-    DtypeError
-        The argument is neither a path nor a text.
-    FileError
-        The file cannot be read.
-    FormatError
-        It is not a stored result, it is damaged, or this version cannot read it. For a file, the
-        error names it.
-
-    Examples
-    --------
-    >>> import dpcore as dp
-    >>> text = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0).to_json()
-    >>> dp.load(text).n
-    3
-    """
-    if isinstance(path_or_text, bytes) or (
-        isinstance(path_or_text, str) and path_or_text.lstrip().startswith("{")
-    ):
-        return _of_any_kind(_parsed("path_or_text", path_or_text))
-    if not isinstance(path_or_text, str | os.PathLike):
-        given = type(path_or_text).__name__
-        raise DtypeError("path_or_text", given, "must be a path, or a text from to_json")
-    path = Path(path_or_text)
-    try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise failure(path, error, "read") from None
-    try:
-        return _of_any_kind(_parsed("path_or_text", content))
-    except FormatError as error:
-        raise FormatError(f"{path}: {error}") from None
+def registered(kind: str) -> type[Stored] | None:
+    """Return the class whose format has this name, or None if none is defined yet."""
+    return _kinds.get(kind)
 
 
 def one_of(cls: type[Stored]) -> Form:
@@ -245,7 +177,8 @@ def dumped(stored: Stored) -> dict[str, Any]:
 # --- reading
 
 
-def _parsed(argument: str, text: str | bytes) -> Any:
+def parsed(argument: str, text: str | bytes) -> Any:
+    """Return the content of a JSON text, checked: each field once, and finite numbers."""
     _check.instance(argument, text, str | bytes | bytearray, "must be a string")
     try:
         return json.loads(
@@ -255,22 +188,12 @@ def _parsed(argument: str, text: str | bytes) -> Any:
         raise FormatError(f"not JSON: {error}") from None
 
 
-def _of_any_kind(data: Any) -> Any:
-    kind = str(data.get("format")) if isinstance(data, dict) else ""
-    if kind in _HOMES and kind not in _kinds:
-        importlib.import_module(f"dpcore.{_HOMES[kind]}")
-    if kind not in _kinds:
-        raise FormatError('not a release: the field "format" has to name a stored result')
-    return made(_kinds[kind], data)
-
-
 def made(cls: type[_Class], data: Any) -> _Class:
     """Return an object of a class from its JSON, as Python's types."""
     kind = cls._kind
     given = data.get("format", "") if isinstance(data, dict) else None
     if given != kind:
-        known = isinstance(given, str) and given in _kinds.keys() | _HOMES
-        other = f'; dpcore.load reads "{given}"' if known else ""
+        other = "; dpcore.load reads other kinds" if given else ""
         raise FormatError(f'not a release: the field "format" has to be "{kind}"{other}')
     version = data.get("version", 0)
     if kind and (type(version) is not int or version != _VERSION):

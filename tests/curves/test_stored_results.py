@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore import _load
 from dpcore.curves import stored
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.records.files import FileError
@@ -104,7 +105,7 @@ def test_a_residual_plot_comes_back_with_new_points():
 def test_every_kind_is_known_where_it_is_at_home():
     own = {kind: cls for kind, cls in stored._kinds.items() if cls.__module__.startswith("dpcore.")}
     assert {kind: cls.__module__.removeprefix("dpcore.") for kind, cls in own.items()} == (
-        stored._HOMES
+        _load._HOMES
     )
     formats = {json.loads(result.to_json())["format"] for result in RESULTS.values()}
     assert formats == set(own) - {"dpcore.residual-plot"}
@@ -258,10 +259,10 @@ def test_a_part_without_a_guarantee_is_not_stored_alone():
 
 
 def test_errors_of_a_class_name_what_reads_the_rest():
-    with pytest.raises(dp.FormatError, match=r'be "dpcore.cdf"; dpcore.load reads "dpcore.groups"'):
+    with pytest.raises(dp.FormatError, match=r'be "dpcore.cdf"; dpcore.load reads other kinds$'):
         dp.CDF.from_json(RESULTS["groups"].to_json())
     with pytest.raises(dp.FormatError, match=r'be "dpcore.cdf"$'):
-        dp.CDF.from_json('{"format": "else"}')
+        dp.CDF.from_json("{}")
     with pytest.raises(dp.FormatError, match=r"dpcore\.load reads files"):
         dp.CDF.from_json("own.json")
 
