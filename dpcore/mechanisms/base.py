@@ -143,6 +143,24 @@ class Mechanism(ABC):
         """
         return float(np.mean(np.asarray(self.noise_deviation(size), np.float64) ** 2))
 
+    def least_mean_squared_error(self, size: int) -> float:
+        """Return a lower bound of ``mean_squared_error``, in counts^2, that is quick to compute.
+
+        The choice of a default passes over a mechanism whose bound is too high. It is 0 unless the
+        mechanism knows more.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic, Histogram
+        >>> Histogram(epsilon=1.0).least_mean_squared_error(1024)
+        0.0
+        >>> tree = Dyadic(epsilon=1.0)
+        >>> round(tree.least_mean_squared_error(1024)), round(tree.mean_squared_error(1024))
+        (1778, 2196)
+        """
+        _check.integer("size", size, 1, MOST_CELLS)
+        return 0.0
+
     def release(
         self,
         counts: NDArray[np.integer[Any]],

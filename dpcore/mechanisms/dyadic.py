@@ -198,6 +198,18 @@ class Dyadic(Mechanism):
             return levels * (1.0 + 0.4 * ((height - 2) // 2)) * _LESS * least * least
         return levels * budget.law(height).variance * _LESS
 
+    def least_mean_squared_error(self, size: int) -> float:
+        """Return a lower bound of ``mean_squared_error``, in counts^2, from ``least_variance``.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> tree = Dyadic(rho=0.5)
+        >>> round(tree.least_mean_squared_error(1024)), round(tree.mean_squared_error(1024))
+        (24, 34)
+        """
+        return self.least_variance(size) * (size - 1) / size
+
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
 

@@ -16,8 +16,6 @@ from ..summaries.grid import MOST_CELLS
 
 __all__ = ["candidates", "data_aware", "error_of", "most_accurate", "pays", "rank"]
 
-_Tree = Hierarchy | ToeplitzGaussian | Dyadic
-
 _FEW_CELLS: Final = 16  # with at most so many cells, buckets have few cells to join
 
 
@@ -65,13 +63,13 @@ def _possible(size: int, budget: Allowance) -> tuple[Dawa, ...]:
 
 
 @lru_cache(maxsize=256)
-def _best(size: int, budget: Allowance) -> _Tree:
-    best: _Tree | None = None
+def _best(size: int, budget: Allowance) -> Mechanism:
+    best: Mechanism | None = None
     least = math.inf
     refusal = None
     for mechanism in candidates(budget).values():
         try:
-            if isinstance(mechanism, Dyadic) and _at_least(mechanism, size) >= least:
+            if math.sqrt(mechanism.least_mean_squared_error(size)) >= least:
                 continue
             mean = error_of(mechanism, size)
         except ParameterError as error:
@@ -85,7 +83,7 @@ def _best(size: int, budget: Allowance) -> _Tree:
     return best
 
 
-def candidates(budget: Allowance) -> dict[str, _Tree]:
+def candidates(budget: Allowance) -> dict[str, Mechanism]:
     """Return all mechanisms with their names. Of mechanisms with equal error, the first is taken.
 
     An epsilon-differentially private mechanism is also (epsilon, delta)-differentially private for
@@ -98,10 +96,10 @@ def candidates(budget: Allowance) -> dict[str, _Tree]:
     return {f"{name}, delta = 0": mechanism for name, mechanism in pure.items()} | options
 
 
-def _of_one_kind(budget: Allowance) -> dict[str, _Tree]:
+def _of_one_kind(budget: Allowance) -> dict[str, Mechanism]:
     """Return the mechanisms with Laplace noise, for epsilon alone, or with Gaussian noise."""
     common, is_gaussian = budget.arguments, budget.rho is not None
-    mechanisms: dict[str, _Tree] = {
+    mechanisms: dict[str, Mechanism] = {
         "hierarchy": Hierarchy(**common),
         "hierarchy, HB's rule": Hierarchy(branching="hb", budgets="equal", **common),
         "hierarchy, binary, equal budgets": Hierarchy(branching=2, budgets="equal", **common),
@@ -120,11 +118,6 @@ def _of_one_kind(budget: Allowance) -> dict[str, _Tree]:
 def error_of(mechanism: Mechanism, size: int) -> float:
     """Return the root mean square of the noise over the thresholds, in counts."""
     return math.sqrt(mechanism.mean_squared_error(size))
-
-
-def _at_least(mechanism: Dyadic, size: int) -> float:
-    """Return a lower bound of ``error_of``: with it, few releases need the exact sensitivity."""
-    return math.sqrt(mechanism.least_variance(size) * (size - 1) / size)
 
 
 def rank(error: float) -> float:

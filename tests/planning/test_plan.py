@@ -149,6 +149,7 @@ def test_a_dyadic_tree_is_never_better_than_its_bound():
         for budget in BUDGETS:
             tree = Dyadic(**budget)
             assert 0.0 <= tree.least_variance(size) <= tree.variance(size)
+            assert 0.0 <= tree.least_mean_squared_error(size) <= tree.mean_squared_error(size)
     assert Dyadic(1.0, base=3).least_variance(100) == 0.0
 
 
