@@ -197,6 +197,30 @@ def test_a_label_that_the_type_excludes_is_refused(column, label):
         refused(dp.cdf, SCORES, GRID, error=error, match=match, **options)
 
 
+class Interchanged:
+    """A table that offers the dataframe interchange protocol alone."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __dataframe__(self, *arguments, **options):
+        return self.table.__dataframe__(*arguments, **options)
+
+
+@pytest.mark.filterwarnings("ignore:The Dataframe Interchange Protocol is deprecated")
+@pytest.mark.parametrize("kind", [None, "Int64", "int64[pyarrow]"])
+def test_types_of_pandas_exclude_no_label_because_a_record_may_have_chosen_them(kind):
+    labels = np.tile([1, 2, 2], 40)
+    series = pd.Series(labels, dtype=kind)
+    groups = {"groups": [1, 1.5], "epsilon": 100.0}
+    for column in (series, Interchanged(series.to_frame("by"))):
+        with pytest.warns(dp.DpcoreWarning, match="group 1.5: the released number of records"):
+            curves = dp.cdf(np.full(120, 0.5), GRID, by=column, **groups)
+        assert abs(curves[1].n - 40) < 2
+    with_one_more = pd.concat([series, pd.Series([1.5])], ignore_index=True)
+    dp.cdf(np.full(121, 0.5), GRID, by=with_one_more, **groups)
+
+
 def test_classes_that_the_type_excludes_are_refused():
     model = dp.models.LogisticRegression(1.0, x_bounds=(0, 1), classes=(0, 2))
     match = r"^classes must be a number of dtype bool, as .*; got 2"

@@ -75,7 +75,7 @@ class _ArrowColumn(Column):
         if not hasattr(array, "null_count"):
             raise self._not_one()
         for chunk in getattr(array, "chunks", [array]):
-            yield _part(chunk, self.argument)
+            yield _part(chunk, self.argument)._replace(is_typed=not self._is_interchanged)
 
     def _export(self) -> Any:
         import pyarrow as pa

@@ -17,7 +17,8 @@ __all__: list[str] = []
 class _PandasColumn(Column):
     """A column of pandas; or a table or something else, which is refused when it is read.
 
-    It has no schema, because its dtype follows from the values: one missing value changes it.
+    It has no schema, and its parts no type, because its dtype follows from the values: one missing
+    value changes it.
     """
 
     library = "pandas"
@@ -54,11 +55,12 @@ class _PandasColumn(Column):
         if not hasattr(values, "dtype"):
             raise self._not_one()
         if values.dtype == object:  # objects are checked one by one
-            yield Part(values.to_numpy(), None)
+            yield Part(values.to_numpy(), None, is_typed=False)
         elif hasattr(values.dtype, "pyarrow_dtype"):
             import pyarrow as pa
 
-            yield from Column.of(pa.array(values), self.argument).parts()
+            for part in Column.of(pa.array(values), self.argument).parts():
+                yield part._replace(is_typed=False)
         # All categories are kept, because it is private which of them have records.
         elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
             raise DtypeError(self.argument, "categories of several types", "must be of one kind")
@@ -73,9 +75,10 @@ def _part(values: Any) -> Part:
     kept = values if absent_or_none is None else values.dropna()
     if getattr(kept.dtype, "tz", None) is not None:
         in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
-        return Part(in_utc, absent_or_none, in_utc=True)
+        return Part(in_utc, absent_or_none, in_utc=True, is_typed=False)
     kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable types
-    return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
+    present = kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind)
+    return Part(present, absent_or_none, is_typed=False)
 
 
 def _objects_among(dtype: Any) -> Any:
