@@ -24,6 +24,7 @@ __all__ = [
     "key_of",
     "label_of",
     "values_of",
+    "written",
 ]
 
 TAKEN: Final = ("replicate", "made_by", "cell")  # every table of a study has these columns
@@ -132,6 +133,15 @@ def label_of(argument: str, value: object) -> Label:
     if not is_text(value):
         raise ParameterError(argument, value, "must be text that can be written as UTF-8")
     return str(value)
+
+
+def written(labels: Sequence[Label]) -> list[Label]:
+    """Return labels as a column of a table has them: those of several types become text."""
+    kinds = {type(label) for label in labels if label is not None}
+    if len(kinds) < 2:
+        return list(labels)
+    common = float if kinds == {int, float} else str
+    return [None if label is None else common(label) for label in labels]
 
 
 def is_text(value: str) -> bool:

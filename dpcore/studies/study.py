@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from .cells import TAKEN, Cell, Label, Values, cells_of, key_of, label_of, values_of
+from .cells import TAKEN, Cell, Label, Values, cells_of, key_of, label_of, values_of, written
 from .digest import digest
 
 __all__ = ["MOST_SEED", "Study", "study"]
@@ -81,6 +81,8 @@ class Study:
         taken = dict.fromkeys(("rng",) if self.batch is None else ("rng", "replicates"))
         for block in self.blocks:
             _check_call(self.function, {**block, **taken})
+        for name in dict.fromkeys(name for block in self.blocks for name in block):
+            _check_labels(name, [label for block in self.blocks for label in block.get(name, ())])
         repeated = len(self.cells) - len({cell.key for cell in self.cells})
         if repeated:
             raise ParameterError("parameters", repeated, "must not have the same cell twice")
@@ -285,6 +287,14 @@ def study(
     Study(coin, 2 cells)
     """
     return lambda function: Study(function, parameters, batch)
+
+
+def _check_labels(name: str, labels: Sequence[Label]) -> None:
+    """Check that tables tell the labels of a parameter apart."""
+    different = list({(type(label), label): label for label in labels}.values())
+    if len(set(written(different))) < len(different):
+        what = "must have labels that are different in tables, also as text"
+        raise ParameterError(f"parameters[{name!r}]", different, what)
 
 
 def _block(given: object) -> Mapping[str, Values]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calls import Done, StudyError
-from .cells import TAKEN, Cell, Label
+from .cells import TAKEN, Cell, Label, written
 from .header import Header, header_of, united
 
 if TYPE_CHECKING:
@@ -154,12 +154,7 @@ def labels_column(labels: Sequence[Label]) -> pyarrow.Array:
     """Return a column of a parameter; labels of several types become text."""
     import pyarrow as pa
 
-    kinds = {type(label) for label in labels if label is not None}
-    if kinds == {int, float}:
-        return pa.array([None if label is None else float(label) for label in labels])
-    if len(kinds) > 1:
-        return pa.array([None if label is None else str(label) for label in labels])
-    return pa.array(labels)
+    return pa.array(written(labels))
 
 
 def _values(column: pyarrow.Array) -> NDArray[np.float64]:

@@ -178,6 +178,20 @@ def test_the_code_of_values_is_told_apart_from_that_of_the_function():
     assert one.digest == other.digest
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"a": ["1", 1]},
+        {"a": [True, "True"]},
+        {"a": [0.5, 2**53, 2**53 + 1]},
+        [{"a": "1"}, {"a": 1}],
+    ],
+)
+def test_labels_that_are_the_same_in_tables_are_refused(parameters):
+    with pytest.raises(errors.ParameterError, match=r"parameters\['a'\] must have labels that"):
+        studies.Study(lambda a, rng: {"x": 0.0}, parameters)
+
+
 def test_replay_repeats_a_call():
     study = studies.Study(f, {"a": {"x": 1, "y": 2}, "b": [0, 10]})
     results = studies.run(study, replicates=3, seed=5)
