@@ -113,8 +113,10 @@ def _check_deviation(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
     _holds(deviation.shape == counts.shape, f"noise_deviation has shape {deviation.shape}")
     _holds((deviation >= 0.0).all(), "a deviation is below 0, or is no number")
     size = counts.size
-    bounded = mechanism.least_mean_squared_error(size) <= mechanism.mean_squared_error(size)
-    _holds(bounded, "least_mean_squared_error is above mean_squared_error")
+    least, mean = mechanism.least_mean_squared_error(size), mechanism.mean_squared_error(size)
+    for name, stated in (("least_mean_squared_error", least), ("mean_squared_error", mean)):
+        _holds(isinstance(stated, int | float | np.number), f"{name} is no number")
+    _holds(least <= mean, "least_mean_squared_error is above mean_squared_error")
     released = mechanism.release(counts, rng=np.random.default_rng(2), replicates=_REPLICATES)
     errors = np.sqrt(np.mean((released - np.cumsum(counts)) ** 2, axis=0))
     most = deviation * (1.0 + _TOLERANCE / math.sqrt(_REPLICATES)) + 1e-9

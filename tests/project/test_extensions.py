@@ -171,6 +171,8 @@ def test_no_mechanism_is_left_out():
 BROKEN = {
     "times what noise_deviation says": {"noise_deviation": lambda self, size: np.zeros(size)},
     "above mean_squared_error": {"least_mean_squared_error": lambda self, size: 1e9},
+    "least_mean_squared_error is no": {"least_mean_squared_error": lambda self, size: None},
+    "^mean_squared_error is no number": {"mean_squared_error": lambda self, size: None},
     "has shape": {"noise_deviation": lambda self, size: np.zeros(size + 1)},
     "not finite": {"_fill": lambda self, counts, out, stream: out.fill(np.nan)},
     "the same noise": {"_fill": lambda self, counts, out, stream: out.fill(1.0)},
