@@ -1,0 +1,165 @@
+"""What every mechanism for streams is: a budget, and the noise of running sums, step by step.
+
+A mechanism is whole in its own file. It enters the registry by being defined, and counters and
+curves ask it, instead of asking which one it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..privacy.allowance import Allowance
+from ..privacy.guarantees import Neighbours, Privacy
+
+__all__ = ["MOST_STEPS", "Change", "StreamMechanism", "StreamNoise", "registered"]
+
+MOST_STEPS: Final = 2**32
+_OF_BUDGETS: Final = ("epsilon", "rho", "neighbours", "delta")  # fields that state the allowance
+_registry: Final[dict[str, type[StreamMechanism]]] = {}
+
+
+class Change(NamedTuple):
+    """By how much a record changes the counters at its step, if there are several.
+
+    Parameters
+    ----------
+    amount
+        The largest sum of absolute (Laplace noise) or squared (Gaussian noise) changes, of one
+        record that comes.
+    apart
+        Whether a record that is replaced may move to other counters. Then its two changes add up.
+        Otherwise there is one counter, and they may cancel in part.
+    """
+
+    amount: Fraction = Fraction(1)
+    apart: bool = False
+
+
+class StreamNoise(ABC):
+    """The noise of the running sums of ``width`` counters. It has a source of draws, but no state.
+
+    The state is a value that ``start`` and ``add`` return. It is never changed, so that an
+    interrupted call can go back. All of it is secret.
+    """
+
+    horizon: int
+    width: int
+
+    @abstractmethod
+    def start(self) -> Any:
+        """Return the state before the first step."""
+
+    @abstractmethod
+    def next(
+        self, count: int, at: int, state: Any
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], Any]:
+        """Return the noise of steps at + 1, ..., at + count, and the state after them.
+
+        Returns
+        -------
+        whole, rest
+            (count, width) each. The output at a step is the exact sum plus ``whole``, and then
+            ``rest``. The mechanism proves privacy for the pair of (sum + whole) and ``rest``. So
+            the first sum must be taken in integers.
+        state
+            The state after these steps.
+        """
+
+    @abstractmethod
+    def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise at some steps, each 1 to horizon, in counts."""
+
+    @abstractmethod
+    def describe(self, state: Any) -> dict[str, Any]:
+        """Return the state for ``restored``, in integers, strings, lists and objects."""
+
+    @abstractmethod
+    def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, Any]:
+        """Return noise like this one, and the state after ``at`` steps that was described.
+
+        Raises
+        ------
+        DpcoreError, KeyError, TypeError, ValueError, OverflowError
+            It is no such description.
+        """
+
+
+class StreamMechanism(ABC):
+    """A way to release the running sums of a stream, step by step; the base of all of them.
+
+    A subclass is a frozen dataclass with a ``name`` and with fields among epsilon, rho, neighbours
+    and delta, which state the guarantee of all steps together.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    epsilon: float | Fraction | None
+    neighbours: Neighbours
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(name := cls.__dict__.get("name"), str):
+            _registry[name] = cls
+
+    @abstractmethod
+    def noise(
+        self,
+        horizon: int | None,
+        rng: np.random.Generator | None = None,
+        *,
+        width: int = 1,
+        change: Change = Change(),
+    ) -> StreamNoise:
+        """Return the noise of ``width`` counters over a horizon of steps.
+
+        Parameters
+        ----------
+        horizon
+            The largest number of steps, 1 to 2^32, or None: not known.
+        rng
+            None, or a generator for studies, of which the noise uses a child.
+        width, change
+            The number of counters, and what a record changes in them.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, the budget is too small, or the mechanism needs a horizon.
+        """
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of all steps together, with cryptographic noise."""
+        return self.budget.privacy
+
+    @property
+    def budget(self) -> Allowance:
+        """The allowance of all steps together, as the fields state it."""
+        stated = {of: getattr(self, of, None) for of in _OF_BUDGETS}
+        return Allowance.checked(**stated)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the name and the parameters."""
+        own = (f.name for f in fields(self) if f.name not in _OF_BUDGETS)  # type: ignore[arg-type]
+        return {"name": self.name, **self.budget.describe(), **{of: getattr(self, of) for of in own}}
+
+
+def registered(name: str) -> type[StreamMechanism]:
+    """Return the class with this name.
+
+    Raises
+    ------
+    ParameterError
+        There is none.
+    """
+    if name not in _registry:
+        raise ParameterError("name", name, f"must be one of {', '.join(sorted(_registry))}")
+    return _registry[name]
