@@ -1,10 +1,19 @@
-"""Running counts of a stream, and their secret state in a file.
+"""Running counts of a stream, their mechanisms, and their secret state in a file.
 
 May import ``mechanisms``, ``statistics`` and the rooms below them.
 """
 
 from __future__ import annotations
 
-from .running_count import CounterBusyError, CounterClosedError, RunningCount
+from .base import StreamMechanism
+from .dyadic_tree import DyadicTree
+from .running_count import RunningCount
+from .stream import CounterBusyError, CounterClosedError
 
-__all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]
+__all__ = [
+    "CounterBusyError",
+    "CounterClosedError",
+    "DyadicTree",
+    "RunningCount",
+    "StreamMechanism",
+]

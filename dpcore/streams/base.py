@@ -12,13 +12,22 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .. import _check
 from ..errors import ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy
 
-__all__ = ["MOST_STEPS", "Change", "StreamMechanism", "StreamNoise", "registered"]
+__all__ = [
+    "MOST_STEPS",
+    "Change",
+    "StreamMechanism",
+    "StreamNoise",
+    "checked_horizon",
+    "from_form",
+    "to_form",
+]
 
 MOST_STEPS: Final = 2**32
 _OF_BUDGETS: Final = ("epsilon", "rho", "neighbours", "delta")  # fields that state the allowance
@@ -49,8 +58,12 @@ class StreamNoise(ABC):
     interrupted call can go back. All of it is secret.
     """
 
-    horizon: int
     width: int
+
+    @property
+    @abstractmethod
+    def is_simulated(self) -> bool:
+        """Whether a generator makes the draws."""
 
     @abstractmethod
     def start(self) -> Any:
@@ -135,6 +148,33 @@ class StreamMechanism(ABC):
             An argument is not as above, the budget is too small, or the mechanism needs a horizon.
         """
 
+    def noise_deviation(
+        self, horizon: int | None, steps: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise of a count at some steps, in counts.
+
+        Parameters
+        ----------
+        horizon
+            The largest number of steps, or None.
+        steps
+            1 to horizon, any shape. None: all steps of the horizon.
+
+        Examples
+        --------
+        >>> from dpcore.streams import DyadicTree
+        >>> DyadicTree(epsilon=1.0).noise_deviation(365, [1, 200]).round(1)
+        array([40.2, 40.2])
+        """
+        if steps is None:
+            at = np.arange(1, checked_horizon(horizon) + 1)
+        else:
+            at = _check.array("steps", steps, "iu", "must hold integers").astype(np.int64)
+            most = MOST_STEPS if horizon is None else checked_horizon(horizon)
+            if at.size and not 1 <= at.min() <= at.max() <= most:
+                raise ParameterError("steps", steps, f"must be between 1 and {most}")
+        return self.noise(horizon).deviation(at.reshape(-1)).reshape(at.shape)
+
     @property
     def privacy(self) -> Privacy:
         """The guarantee of all steps together, with cryptographic noise."""
@@ -152,14 +192,44 @@ class StreamMechanism(ABC):
         return {"name": self.name, **self.budget.describe(), **{of: getattr(self, of) for of in own}}
 
 
-def registered(name: str) -> type[StreamMechanism]:
-    """Return the class with this name.
+def checked_horizon(horizon: object) -> int:
+    """Return a number of steps, or refuse it."""
+    return _check.integer("horizon", horizon, 1, MOST_STEPS)
+
+
+def to_form(mechanism: StreamMechanism) -> dict[str, Any]:
+    """Return the input of ``from_form``: the name and the fields, in integers, strings and lists."""
+    parameters = fields(mechanism)  # type: ignore[arg-type]  # it is a dataclass
+    own = {member.name: _plain(getattr(mechanism, member.name)) for member in parameters}
+    return {"name": mechanism.name, **own}
+
+
+def from_form(form: dict[str, Any]) -> StreamMechanism:
+    """Return the mechanism that was written.
 
     Raises
     ------
-    ParameterError
-        There is none.
+    DpcoreError, ArithmeticError, LookupError, TypeError, ValueError
+        It was not written by this version.
     """
-    if name not in _registry:
-        raise ParameterError("name", name, f"must be one of {', '.join(sorted(_registry))}")
-    return _registry[name]
+    own = {name: _of_plain(value) for name, value in form.items() if name != "name"}
+    return _registry[form["name"]](**own)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter in integers, strings and lists: exact, and without floating point."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, tuple):
+        return {"several": [_plain(item) for item in value]}
+    exact = Fraction(value)
+    return [exact.numerator, exact.denominator]
+
+
+def _of_plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(_of_plain(item) for item in value["several"])
+    if not isinstance(value, list):
+        return value
+    exact = Fraction(*value)
+    return float(exact) if float(exact) == exact else exact

@@ -145,10 +145,10 @@ def _join(
 
 
 @kernel
-def diameter(size: int, base: int) -> int:
-    """Return the largest shortest-path distance in the dyadic graph over ``size`` thresholds.
+def distances(size: int, base: int) -> tuple[int, int]:
+    """Return the largest distances in the dyadic graph: between any boundaries, and to the last.
 
-    The result is exact, in O(base log size), without the graph. A node is a unit edge that closes
+    The first is between boundaries other than the last. The results are exact, in O(base log size), without the graph. A node is a unit edge that closes
     the cycle of its children, so a shortest path between two vertices under a node never gains by
     leaving it. Only d(v, a) and d(v, c) of a vertex v under the node (a, c) matter outside of the
     node, and these differ by at most one. The *profile* of a node holds, for each value of
@@ -161,7 +161,7 @@ def diameter(size: int, base: int) -> int:
     h - 1 and of the incomplete last one; ``best`` is the largest distance inside any of them.
     """
     if size < 1:
-        return 0
+        return 0, 0
     whole = np.array([-1, -1, 0], np.int64)  # one threshold has only its left boundary
     ragged = np.full(3, -1, np.int64)
     has_ragged = False
@@ -184,7 +184,15 @@ def diameter(size: int, base: int) -> int:
         ragged = last
         has_ragged = last_covers > 0
     root = ragged if has_ragged else whole
+    to_last = 0  # the last boundary is in no profile
     for skew in range(3):
         if root[skew] >= 0:
-            best = max(best, root[skew] + skew - 1)  # to the last boundary, which is in no profile
-    return best
+            to_last = max(to_last, root[skew] + skew - 1)
+    return best, to_last
+
+
+@kernel
+def diameter(size: int, base: int) -> int:
+    """Return the largest shortest-path distance in the dyadic graph over ``size`` thresholds."""
+    inside, to_last = distances(size, base)
+    return max(inside, to_last)

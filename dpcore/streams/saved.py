@@ -1,4 +1,4 @@
-"""The secret state of a running count in a file for one use (docs/proofs/streams.md)."""
+"""The secret state of a stream in a file for one use (docs/proofs/streams.md)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..records.sources import FileError
 
 __all__ = ["Attempt", "claim", "dump", "load", "put", "read"]
 
-_FORMAT: Final = "dpcore.running-count"
-_VERSION: Final = 1
+_FORMAT: Final = "dpcore.stream"
+_VERSION: Final = 2
+_OLD: Final = ("dpcore.running-count", 1)  # counts of the dyadic tree under replace-one
 _SECRET: Final = 0o600  # the permissions of a file for its owner alone
 _FIELDS: Final = {"format", "version", "digest", "state"}
 
@@ -29,6 +30,8 @@ def dump(state: dict[str, Any]) -> bytes:
 def load(content: bytes) -> dict[str, Any]:
     """Return the state.
 
+    Counts that dpcore saved before version 2 are returned in today's form.
+
     Raises
     ------
     FormatError
@@ -38,15 +41,17 @@ def load(content: bytes) -> dict[str, Any]:
     try:
         data = json.loads(content.decode("ascii"), parse_float=_refuse, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise FormatError("not a saved count: not JSON, or cut short") from None
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise FormatError(f'not a saved count: the field "format" has to be "{_FORMAT}"')
-    if type(data.get("version")) is not int or data["version"] != _VERSION:
-        raise FormatError(f"a saved count of another version; this dpcore reads {_VERSION}")
+        raise FormatError("not a saved stream: not JSON, or cut short") from None
+    if not isinstance(data, dict) or data.get("format") not in (_FORMAT, _OLD[0]):
+        raise FormatError(f'not a saved stream: the field "format" has to be "{_FORMAT}"')
+    is_old = data["format"] == _OLD[0]
+    version = _OLD[1] if is_old else _VERSION
+    if type(data.get("version")) is not int or data["version"] != version:
+        raise FormatError(f"a saved stream of another version; this dpcore reads {_VERSION}")
     state = data.get("state")
     if set(data) != _FIELDS or not isinstance(state, dict) or data["digest"] != _digest(state):
-        raise FormatError("a damaged saved count: the digest is not that of the state")
-    return state
+        raise FormatError("a damaged saved stream: the digest is not that of the state")
+    return _of_today(state) if is_old else state
 
 
 def read(path: Path) -> bytes:
@@ -141,6 +146,36 @@ def claim(path: Path, content: bytes) -> None:
         raise
 
 
+def _of_today(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a saved count of version 1 in the form of version 2."""
+    try:
+        return {
+            "kind": "running-count",
+            "horizon": state["horizon"],
+            "mechanism": {
+                "name": "dyadic-tree",
+                "epsilon": state["epsilon"],
+                "rho": state["rho"],
+                "neighbours": "replace-one",
+                "delta": None,
+                "base": state["base"],
+                "sensitivity": state["sensitivity"],
+            },
+            "step": state["step"],
+            "sums": [state["count"]],
+            "noise": [
+                {
+                    "scale": state["noise_scale"],
+                    "nodes": [[node] for node in state["nodes"]],
+                    "generator": state["generator"],
+                }
+            ],
+            "more": {},
+        }
+    except (KeyError, TypeError):
+        raise FormatError("a saved count with a missing field") from None
+
+
 def _refuse(number: str) -> None:
     raise ValueError("all numbers are integers")
 
@@ -155,5 +190,5 @@ def _canonical(value: object) -> bytes:
 
 def _used(path: Path) -> FileError:
     return FileError(
-        str(path), "cannot be resumed: the file does not exist (a saved count is resumed only once)"
+        str(path), "cannot be resumed: the file does not exist (a saved stream is resumed only once)"
     )

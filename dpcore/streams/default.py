@@ -1,0 +1,39 @@
+"""Which mechanism a stream uses when none is named."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..errors import DtypeError, ParameterError
+from ..privacy.allowance import Allowance
+from ..privacy.guarantees import Neighbours
+from .base import StreamMechanism
+from .dyadic_tree import DyadicTree
+
+__all__ = ["asked", "most_accurate"]
+
+
+def asked(
+    mechanism: StreamMechanism | None,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours | None,
+    delta: float | None,
+) -> StreamMechanism:
+    """Return the mechanism that is given; without one, the most accurate for the budget."""
+    if mechanism is None:
+        relation = "replace-one" if neighbours is None else neighbours
+        return most_accurate(Allowance.checked(epsilon, rho, relation, delta))
+    if not isinstance(mechanism, StreamMechanism):
+        given = mechanism.__name__ if isinstance(mechanism, type) else type(mechanism).__name__
+        raise DtypeError("mechanism", given, "must be a mechanism of dpcore.streams")
+    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given with a mechanism")
+    return mechanism
+
+
+def most_accurate(budget: Allowance) -> StreamMechanism:
+    """Return the mechanism with the least noise that spends a budget."""
+    return DyadicTree(**budget.arguments)
