@@ -29,7 +29,7 @@ def cells(size: int) -> Steps:
 
 def stream(size: int) -> Steps:
     counts = np.random.default_rng(1).poisson(3, size)
-    return Steps(counts, dp.streams.RunningCount(size, epsilon=EPSILON).noise_deviation())
+    return Steps(counts, dp.streams.RunningCount(size, epsilon=EPSILON).noise_deviation(size))
 
 
 def ours_root(inputs: Steps):
@@ -61,7 +61,7 @@ def ours_stream(inputs: Steps):
 
 def numpy_stream(inputs: Steps):
     rng, size = np.random.default_rng(1), inputs.counts.size
-    scale = float(dp.streams.RunningCount(size, epsilon=EPSILON).noise_scale)
+    scale = float(dp.mechanisms.Dyadic(epsilon=EPSILON).noise_scale(size + 1))
 
     def release():
         noisy = np.cumsum(inputs.counts)

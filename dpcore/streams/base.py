@@ -21,6 +21,7 @@ from ..privacy.guarantees import Neighbours, Privacy
 
 __all__ = [
     "MOST_STEPS",
+    "ONE",
     "Change",
     "StreamMechanism",
     "StreamNoise",
@@ -49,6 +50,9 @@ class Change(NamedTuple):
 
     amount: Fraction = Fraction(1)
     apart: bool = False
+
+
+ONE: Final = Change()  # of one counter, which counts each record once
 
 
 class StreamNoise(ABC):
@@ -87,7 +91,7 @@ class StreamNoise(ABC):
 
     @abstractmethod
     def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise at some steps, each 1 to horizon, in counts."""
+        """Return the standard deviation of the noise at some steps (1 to horizon), in counts."""
 
     @abstractmethod
     def describe(self, state: Any) -> dict[str, Any]:
@@ -129,7 +133,7 @@ class StreamMechanism(ABC):
         rng: np.random.Generator | None = None,
         *,
         width: int = 1,
-        change: Change = Change(),
+        change: Change = ONE,
     ) -> StreamNoise:
         """Return the noise of ``width`` counters over a horizon of steps.
 
@@ -183,13 +187,13 @@ class StreamMechanism(ABC):
     @property
     def budget(self) -> Allowance:
         """The allowance of all steps together, as the fields state it."""
-        stated = {of: getattr(self, of, None) for of in _OF_BUDGETS}
+        stated: dict[str, Any] = {of: getattr(self, of, None) for of in _OF_BUDGETS}
         return Allowance.checked(**stated)
 
     def describe(self) -> dict[str, Any]:
         """Return the name and the parameters."""
-        own = (f.name for f in fields(self) if f.name not in _OF_BUDGETS)  # type: ignore[arg-type]
-        return {"name": self.name, **self.budget.describe(), **{of: getattr(self, of) for of in own}}
+        own = {of: value for of, value in to_form(self).items() if of not in _OF_BUDGETS}
+        return {**own, **self.budget.describe()}
 
 
 def checked_horizon(horizon: object) -> int:
@@ -198,7 +202,7 @@ def checked_horizon(horizon: object) -> int:
 
 
 def to_form(mechanism: StreamMechanism) -> dict[str, Any]:
-    """Return the input of ``from_form``: the name and the fields, in integers, strings and lists."""
+    """Return the input of ``from_form``: name and fields, in integers, strings and lists."""
     parameters = fields(mechanism)  # type: ignore[arg-type]  # it is a dataclass
     own = {member.name: _plain(getattr(mechanism, member.name)) for member in parameters}
     return {"name": mechanism.name, **own}
@@ -212,8 +216,11 @@ def from_form(form: dict[str, Any]) -> StreamMechanism:
     DpcoreError, ArithmeticError, LookupError, TypeError, ValueError
         It was not written by this version.
     """
-    own = {name: _of_plain(value) for name, value in form.items() if name != "name"}
-    return _registry[form["name"]](**own)
+    cls: Any = _registry[form["name"]]
+    made: StreamMechanism = cls(
+        **{member.name: _of_plain(form[member.name]) for member in fields(cls)}
+    )
+    return made
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Law
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
-from .base import Change, StreamMechanism, StreamNoise, checked_horizon
+from .base import ONE, Change, StreamMechanism, StreamNoise, checked_horizon
 from .draws import Drawn, Draws, child_of
 
 __all__ = ["DyadicTree"]
@@ -25,7 +25,6 @@ __all__ = ["DyadicTree"]
 Sensitivity = Literal["exact", "paper"]
 
 _MOST_NOISE: Final = 2**62
-_ONE: Final = Change()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class DyadicTree(StreamMechanism):
         rng: np.random.Generator | None = None,
         *,
         width: int = 1,
-        change: Change = _ONE,
+        change: Change = ONE,
     ) -> StreamNoise:
         """Return the noise of ``width`` counters; see ``StreamMechanism``.
 

@@ -190,5 +190,6 @@ def _canonical(value: object) -> bytes:
 
 def _used(path: Path) -> FileError:
     return FileError(
-        str(path), "cannot be resumed: the file does not exist (a saved stream is resumed only once)"
+        str(path),
+        "cannot be resumed: the file does not exist (a saved stream is resumed only once)",
     )

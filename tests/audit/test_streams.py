@@ -8,21 +8,29 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.streams import RunningCount, running_count
+from dpcore.streams import DyadicTree, RunningCount
 from tests import reference
 from tests.audit.harness import both_ways, least_shift, thinner
-from tests.streams.counters import releases
+from tests.streams.counters import as_new, releases
+
+RELATIONS = ["replace-one", "add-or-remove-one"]
 
 
-def needed(horizon, base):
+def scale(horizon, **options):
+    law = DyadicTree(**options).noise(horizon).draws.law
+    return law.scale if "epsilon" in options else law.sigma_squared
+
+
+def needed(horizon, base, neighbours="replace-one"):
     """The largest least shift of the noise for a record that comes at another step, or never."""
     matrix = reference.tree_matrix(horizon, base)
     steps = np.arange(horizon)
     # from step a + 1 on the record is counted; b = horizon: in the other input it never comes
+    first = 1 if neighbours == "replace-one" else horizon
     return max(
         least_shift(matrix, ((steps >= a) & (steps < b)).astype(int))
         for a in range(horizon)
-        for b in range(a + 1, horizon + 1)
+        for b in range(max(a + 1, first), horizon + 1)
     )
 
 
@@ -30,23 +38,24 @@ LARGE = [pytest.param(horizon, marks=pytest.mark.full) for horizon in (12, 17, 2
 
 
 @pytest.mark.sample(12)
+@pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("base", [2, 3, 4, 8])
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 5, 8, *LARGE])
-def test_claims_are_exactly_what_integer_programming_finds(horizon, base):
-    least = needed(horizon, base)
-    assert RunningCount(horizon, epsilon=1, base=base).noise_scale == least
+def test_claims_are_exactly_what_integer_programming_finds(horizon, base, neighbours):
+    least = needed(horizon, base, neighbours)
+    assert scale(horizon, epsilon=1, base=base, neighbours=neighbours) == least
     if horizon <= 8:
         # a whole shift's squares add up to no less than its absolute values; here they are equal
-        assert 2 * RunningCount(horizon, rho=1, base=base).noise_scale == least
+        assert 2 * scale(horizon, rho=1, base=base, neighbours=neighbours) == least
 
 
 @pytest.mark.parametrize("base", [2, 3, 4, 5, 8, 16, 63, 64])
 def test_claim_is_the_largest_distance_between_any_two_steps(base):
     for horizon in range(1, 64):
         farthest = reference.distances(horizon, base).max()
-        assert RunningCount(horizon, epsilon=1, base=base).noise_scale == farthest, horizon
+        assert scale(horizon, epsilon=1, base=base) == farthest, horizon
         if base == 2:
-            claimed = RunningCount(horizon, epsilon=1, sensitivity="paper").noise_scale
+            claimed = scale(horizon, epsilon=1, sensitivity="paper")
             assert claimed == reference.levels(horizon, 2) + 1 >= farthest
 
 
@@ -55,14 +64,21 @@ class Thin(RunningCount):
 
     __slots__ = ()
 
-    def __init__(self, horizon, **options):
-        super().__init__(horizon, **options)
-        self._tree = replace(self._tree, law=thinner(self.law))
+    kind = "thin"
+
+    def __init__(self, horizon, mechanism):
+        super().__init__(horizon, mechanism)
+        (noise,) = self._noises
+        thin = replace(noise.draws, law=thinner(noise.draws.law))
+        self._noises = (replace(noise, draws=thin),)
 
 
 def test_a_scale_that_is_a_fifth_too_small_is_caught():
-    for horizon in (1, 4, 8):
-        assert Thin(horizon, epsilon=1).noise_scale < needed(horizon, 2)
+    for neighbours in RELATIONS:
+        for horizon in (4, 8):
+            honest = DyadicTree(epsilon=1, neighbours=neighbours)
+            law = Thin(horizon, honest)._noises[0].draws.law
+            assert law.scale < needed(horizon, 2, neighbours)
 
 
 def audited(counter, first, second, replicates):
@@ -83,9 +99,10 @@ def audited(counter, first, second, replicates):
 )
 def test_claim_holds_and_a_fifth_less_noise_is_caught(epsilon, first, second, replicates):
     streams = first, second, replicates
-    honest = RunningCount(len(first), epsilon=epsilon)
+    mechanism = DyadicTree(epsilon)
+    honest = RunningCount(len(first), mechanism)
     assert 0.75 * epsilon < audited(honest, *streams) <= epsilon
-    assert audited(Thin(len(first), epsilon=epsilon), *streams) > epsilon
+    assert audited(Thin(len(first), mechanism), *streams) > epsilon
 
 
 def adaptive(counter, present, replicates):
@@ -93,7 +110,7 @@ def adaptive(counter, present, replicates):
     others, and, on every other output, in one input the record that came first in the other."""
     outputs = np.empty((replicates, 2), np.int64)
     for row in outputs:
-        counter._state = running_count._State(0, 0, counter._tree.start())
+        as_new(counter)
         row[0] = counter.add(2 + present)
         row[1] = counter.add(int(row[0] % 5) + int(not present and row[0] % 2))
     return outputs
@@ -103,7 +120,7 @@ def adaptive(counter, present, replicates):
 @pytest.mark.needs_jit
 def test_claim_holds_for_increments_that_depend_on_outputs():
     for kind, least, most in ((RunningCount, 0.75 * 3.0, 3.0), (Thin, 3.0, np.inf)):
-        counter = kind(2, epsilon=3.0)
+        counter = kind(2, DyadicTree(3.0))
         outputs = [adaptive(counter, present, 600_000) for present in (True, False)]
         assert least < both_ways(*outputs) <= most
 
@@ -171,7 +188,7 @@ def test_divergences_stay_within_rho(horizon, reach, adaptive):
     for sigma_squared in (Fraction(1, 4), Fraction(1, 2), Fraction(1)):
         changes = reference.distances(horizon, 2).max()
         rho = int(changes) / (2 * sigma_squared)
-        assert RunningCount(horizon, rho=rho).noise_scale == sigma_squared
+        assert scale(horizon, rho=rho) == sigma_squared
         law = noise_law(horizon, 2, float(sigma_squared), reach)
         for alpha in (1.05, 1.5, 2.0, 3.0):
             divergence = largest_divergence(law, alpha, adaptive=adaptive)
@@ -180,5 +197,5 @@ def test_divergences_stay_within_rho(horizon, reach, adaptive):
 
 def test_a_variance_that_is_a_fifth_too_small_is_caught():
     rho = 0.5
-    thin = float(RunningCount(1, rho=rho).noise_scale) * 0.8
+    thin = float(scale(1, rho=rho)) * 0.8
     assert largest_divergence(noise_law(1, 2, thin, 40), 2.0, adaptive=False) > 1.2 * 2.0 * rho

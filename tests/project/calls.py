@@ -349,8 +349,9 @@ call(noise.discrete_gaussian, sigma_squared=1, size=2)
 # --- streams
 
 
-def running_count(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact"):
-    return RunningCount(horizon, epsilon=epsilon, rho=rho, base=base, sensitivity=sensitivity)
+def running_count(horizon=10, epsilon=1.0, rho=None, neighbours=None, delta=None):
+    budget = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
+    return RunningCount(horizon, **budget)
 
 
 def resumed(path):

@@ -187,7 +187,7 @@ REFUSED = (
     "SharedVectors",
     "SimulatedSum",
 )
-OF_PUBLIC_PARAMETERS = """Advice Central Charge DiscreteGaussian DiscreteLaplace Enough
+OF_PUBLIC_PARAMETERS = """Advice Central Charge DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
 Suggestion TableGrid UnaryEncoding"""
 COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
@@ -196,9 +196,7 @@ MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
 A_CLIENTS_OWN_STATE = "PointwiseClient"  # which its documentation tells to keep as the record
 KEYS = "Enrolment Ticket"  # which are made to be stored and sent to their owner
-NO_OBJECTS = (
-    "Column Aggregator Mechanism Memory Round Sums TrustModel"  # a file's description, interfaces
-)
+NO_OBJECTS = "Column Aggregator Mechanism Memory Round StreamMechanism Sums TrustModel"  # a file's description, interfaces
 KNOWN = " ".join(
     (
         OF_PUBLIC_PARAMETERS,

@@ -16,7 +16,7 @@ import pytest
 
 from dpcore import _threads
 from dpcore.noise import DiscreteLaplace
-from dpcore.streams import CounterBusyError, CounterClosedError, RunningCount, saved_count
+from dpcore.streams import CounterBusyError, CounterClosedError, RunningCount, saved
 from tests.streams.counters import seeded
 
 CALLS = [
@@ -31,7 +31,7 @@ CALLS = [
 def test_a_call_amid_a_call_is_refused(tmp_path, nested, name):
     """What a signal handler calls runs on top of the call that it has interrupted."""
     counter, expected = seeded(), seeded().add(3)
-    place = DiscreteLaplace if name == "fill" else saved_count
+    place = DiscreteLaplace if name == "fill" else saved
     honest, refused = getattr(place, name), []
 
     def interrupted(*arguments):

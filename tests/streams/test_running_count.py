@@ -16,39 +16,46 @@ from dpcore.kernels.trees import streams as kernels
 from dpcore.mechanisms import Dyadic
 from dpcore.noise import DiscreteGaussian, DiscreteLaplace
 from dpcore.noise.sources import GeneratorSource
-from dpcore.streams import RunningCount, open_nodes
+from dpcore.streams import DyadicTree, RunningCount
+from dpcore.streams import draws as draws_module
 from tests import reference
 from tests.streams.counters import BUDGETS, seeded
+
+
+def law_of(mechanism, horizon):
+    return mechanism.noise(horizon).draws.law
+
 
 # --- the same release as the dyadic mechanism
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 200), st.integers(2, 9), st.integers(1, 30), st.integers(0, 2**32))
-def test_kernel_adds_the_nodes_that_cover_each_threshold(thresholds, base, window, seed):
+@given(st.integers(1, 200), st.integers(2, 9), st.integers(1, 3), st.integers(0, 2**32))
+def test_kernel_sums_the_nodes_that_cover_each_threshold(thresholds, base, width, seed):
     matrix = reference.tree_matrix(thresholds, base)
     order = reference.opening_order(thresholds, base)
-    draws = np.random.default_rng(seed).integers(-100, 100, len(order))
-    out = np.full(thresholds, 1000)
-    held = np.zeros(reference.levels(thresholds, base) + 1, np.int64)
-    done = at = 0
-    size = window
-    while done < thresholds:
-        more, used = kernels.add_open_nodes(out[done:], draws[at : at + size], held, done, base)
-        done, at = done + more, at + used
-        size = window if more else size + window
-    assert at == draws.size
-    assert np.array_equal(out, 1000 + matrix[:, order] @ draws)
+    draws = np.random.default_rng(seed).integers(-100, 100, (len(order), width))
+    out = np.empty((thresholds, width), np.int64)
+    held = np.zeros((reference.levels(thresholds, base) + 1, width), np.int64)
+    half = thresholds // 2
+    opened = sum(-(-half // base**level) for level in range(held.shape[0]))
+    kernels.open_nodes(out[:half], draws[:opened], held, 0, base)
+    kernels.open_nodes(out[half:], draws[opened:], held, half, base)
+    assert np.array_equal(out, matrix[:, order] @ draws)
 
 
 @settings(max_examples=30)
 @given(st.integers(1, 200), st.integers(2, 9), st.sampled_from(BUDGETS), st.integers(0, 2**32))
 def test_every_output_is_the_count_and_its_nodes(horizon, base, budget, seed):
     rng = np.random.default_rng(seed)
-    counter = RunningCount(horizon, **budget, base=base, rng=np.random.default_rng(seed))
+    mechanism = DyadicTree(**budget, base=base)
+    counter = RunningCount(horizon, mechanism, rng=np.random.default_rng(seed))
     order = reference.opening_order(horizon, base)
-    draws = np.empty(len(order), np.int64)
-    counter.law.fill(draws, GeneratorSource(np.random.default_rng(seed).spawn(1)[0]))
+    draws = np.empty(1024 * -(-len(order) // 1024), np.int64)
+    stream = GeneratorSource(np.random.default_rng(seed).spawn(1)[0])
+    for block in draws.reshape(-1, 1024):
+        law_of(mechanism, horizon).fill(block, stream)
+    draws = draws[: len(order)]
     increments = rng.integers(0, 9, horizon)
     noise = reference.tree_matrix(horizon, base)[:, order] @ draws
     assert np.array_equal(counter.extend(increments), np.cumsum(increments) + noise)
@@ -58,9 +65,11 @@ def test_every_output_is_the_count_and_its_nodes(horizon, base, budget, seed):
 def test_noise_is_that_of_the_dyadic_mechanism_on_one_more_cell(base):
     for horizon in range(1, 66):
         mechanism = Dyadic(epsilon=0.3, base=base)
-        counter = RunningCount(horizon, epsilon=0.3, base=base)
-        assert counter.noise_scale == mechanism.noise_scale(horizon + 1)
-        assert counter.noise_deviation() == pytest.approx(mechanism.noise_deviation(horizon + 1)[0])
+        tree = DyadicTree(epsilon=0.3, base=base)
+        assert law_of(tree, horizon).scale == mechanism.noise_scale(horizon + 1)
+        assert RunningCount(horizon, tree).noise_deviation() == pytest.approx(
+            mechanism.noise_deviation(horizon + 1)[0]
+        )
 
 
 # --- blocks of draws
@@ -83,7 +92,7 @@ def drawn(monkeypatch):
 @pytest.mark.parametrize("base", [2, 3, 7, 5000])
 @pytest.mark.parametrize("rng", [None, np.random.default_rng(1)])
 def test_every_draw_is_the_noise_of_its_node(drawn, base, rng):
-    counter = RunningCount(5000, epsilon=1.0, base=base, rng=rng)
+    counter = RunningCount(5000, DyadicTree(1.0, base=base), rng=rng)
     outputs = []
     for steps in (1, 2, 1, 48, 9, 2500, 1, 2000, 438):
         outputs.extend(counter.extend(np.zeros(steps, int)).tolist())
@@ -96,20 +105,19 @@ def test_every_draw_is_the_noise_of_its_node(drawn, base, rng):
 
 
 def test_a_release_draws_at_once_what_a_call_takes(drawn):
-    counter = RunningCount(100_000, epsilon=1.0)
-    counter.extend(np.zeros(30_000, int))
-    nodes = sum(-(-30_000 // 2**level) for level in range(18))
+    counter = RunningCount(100_000, DyadicTree(1.0))
+    counter.extend(np.zeros(10_000, int))
+    nodes = sum(-(-10_000 // 2**level) for level in range(18))
     assert [block.size for block in drawn] == [nodes]
     counter.add(0)
     assert drawn[1].size == 1024
-    counter.extend(np.zeros(69_999, int))
-    assert max(block.size for block in drawn) == 2**16
-    assert sum(block.size for block in drawn) == sum(-(-100_000 // 2**level) for level in range(18))
+    counter.extend(np.zeros(80_000, int))
+    assert max(block.size for block in drawn) <= 2**16
 
 
 def test_a_study_draws_in_blocks_of_one_size(drawn):
-    RunningCount(5000, epsilon=1.0, rng=np.random.default_rng(1)).extend(np.zeros(5000, int))
-    assert [block.size for block in drawn[:-1]] == [1024] * 9
+    RunningCount(5000, DyadicTree(1.0), rng=np.random.default_rng(1)).extend(np.zeros(5000, int))
+    assert {block.size for block in drawn} == {1024}
 
 
 # --- guarantees and scales
@@ -125,13 +133,31 @@ def test_a_study_draws_in_blocks_of_one_size(drawn):
         (9, {"epsilon": 0.5, "sensitivity": "paper"}, 10),
         (1, {"epsilon": 1.0, "sensitivity": "paper"}, 1),
         (8, {"rho": 0.5}, 3),
+        (365, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}, 5),
+        (1024, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}, 6),
+        (2**15, {"rho": 0.5, "neighbours": "add-or-remove-one"}, 8),
+        (9, {"epsilon": 1.0, "neighbours": "add-or-remove-one", "sensitivity": "paper"}, 3),
     ],
 )
 def test_scales(horizon, options, scale):
-    counter = RunningCount(horizon, **options)
-    assert counter.noise_scale == scale
     law = DiscreteGaussian if "rho" in options else DiscreteLaplace
-    assert counter.law == law(Fraction(scale))
+    assert law_of(DyadicTree(**options), horizon) == law(Fraction(scale))
+
+
+@pytest.mark.parametrize("base", [2, 3, 5])
+def test_scales_are_distances_in_the_graph(base):
+    """Of a record that moves, and of one that comes or not, which is on the last boundary."""
+    for horizon in [*range(1, 70), 127, 129]:
+        distances = reference.distances(horizon, base)
+        for neighbours, most in (
+            ("replace-one", distances.max()),
+            ("add-or-remove-one", distances[-1].max()),
+        ):
+            tree = DyadicTree(1.0, base=base, neighbours=neighbours)
+            assert law_of(tree, horizon).scale == most
+            if base == 2:
+                paper = DyadicTree(1.0, neighbours=neighbours, sensitivity="paper")
+                assert law_of(paper, horizon).scale >= most
 
 
 def test_privacy_is_that_of_all_steps():
@@ -186,15 +212,12 @@ def calls(counter, increments, cuts, path):
 def test_outputs_do_not_depend_on_cuts(tmp_path_factory, horizon, base, budget, cuts, seed):
     path = tmp_path_factory.mktemp("cuts") / "count"
     increments = np.random.default_rng(seed).integers(0, 5, horizon)
-    with mock.patch.object(open_nodes, "_BLOCK", 64):
-        whole, cut = (
-            RunningCount(horizon, **budget, base=base, rng=np.random.default_rng(seed))
-            for _ in range(2)
-        )
+    with mock.patch.object(draws_module, "BLOCK", 64):
+        whole, cut = (seeded(seed, horizon, **budget, base=base) for _ in range(2))
         assert calls(cut, increments, cuts, path) == whole.extend(increments).tolist()
 
 
-@pytest.mark.parametrize("kind", open_nodes._GENERATORS.values())
+@pytest.mark.parametrize("kind", draws_module._GENERATORS.values())
 def test_every_generator_of_numpy_goes_on_where_it_was(kind, tmp_path):
     whole, cut = (RunningCount(3000, epsilon=1, rng=np.random.Generator(kind(3))) for _ in "ab")
     first = cut.extend(np.ones(1234, int))
@@ -275,7 +298,7 @@ def test_bad_increments_change_nothing(call, error, words):
 
 
 def test_the_least_and_the_largest_counts_fit():
-    counter = RunningCount(4, epsilon=1e-9)
+    counter = RunningCount(4, DyadicTree(1e-9))
     assert counter.extend([2**58] * 4)[-1] == pytest.approx(2**60, rel=1e-6)
     assert seeded().extend([]).dtype == np.int64
     assert seeded().extend(np.empty(0, np.int32)).size == 0
@@ -292,7 +315,13 @@ def test_the_least_and_the_largest_counts_fit():
         (lambda: RunningCount(10, epsilon=0), dp.ParameterError, "epsilon"),
         (lambda: RunningCount(10, rho=-1), dp.ParameterError, "rho"),
         (lambda: RunningCount(10, epsilon=1e-15), dp.ParameterError, "epsilon"),
-        (lambda: RunningCount(10, epsilon=1, base=1), dp.ParameterError, "base"),
+        (lambda: DyadicTree(epsilon=1, base=1), dp.ParameterError, "base"),
+        (lambda: RunningCount(10, DyadicTree(1.0), epsilon=1), dp.ParameterError, "epsilon"),
+        (lambda: RunningCount(10, DyadicTree), dp.DtypeError, "mechanism"),
+        (lambda: RunningCount(10, dp.mechanisms.Dyadic(1.0)), dp.DtypeError, "mechanism"),
+        (lambda: RunningCount(None, DyadicTree(1.0)), dp.ParameterError, "horizon"),
+        (lambda: seeded().noise_deviation(0), dp.ParameterError, "step"),
+        (lambda: seeded().noise_deviation([1, 101]), dp.ParameterError, "step"),
         (lambda: seeded(base=3, sensitivity="paper"), dp.ParameterError, "base"),
         (lambda: seeded(sensitivity="none"), dp.ParameterError, "sensitivity"),
         (lambda: RunningCount(10, epsilon=1, rng=1), dp.DtypeError, "rng"),

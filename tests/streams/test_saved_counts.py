@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
+import hashlib
 import json
 import os
 import pickle
@@ -18,17 +19,18 @@ import pytest
 
 import dpcore as dp
 from dpcore.records.files import FileError
-from dpcore.streams import CounterClosedError, RunningCount, saved_count
+from dpcore.streams import CounterClosedError, DyadicTree, RunningCount, saved
 from tests.streams.counters import BUDGETS, seeded
 
 
 @pytest.mark.parametrize("rng", [None, 5])
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_a_saved_count_goes_on_once(rng, budget, tmp_path):
+def test_a_saved_goes_on_once(rng, budget, tmp_path):
     path = tmp_path / "count"
-    counter = RunningCount(50, **budget, base=3, rng=rng and np.random.default_rng(rng))
+    mechanism = DyadicTree(**budget, base=3)
+    counter = RunningCount(50, mechanism, rng=rng and np.random.default_rng(rng))
     counter.extend([4] * 20)
-    open_nodes = counter._state.held.nodes.tolist()
+    open_nodes = counter._state.noise[0].nodes.tolist()
     counter.save(path)
     assert os.listdir(tmp_path) == ["count"]
     if os.name != "nt":  # which has no such permissions
@@ -38,25 +40,25 @@ def test_a_saved_count_goes_on_once(rng, budget, tmp_path):
             call()
     resumed = RunningCount.resume(path)
     assert os.listdir(tmp_path) == []
-    assert (resumed.step, resumed.horizon, resumed.law) == (20, 50, counter.law)
+    assert (resumed.step, resumed.horizon, resumed.mechanism) == (20, 50, mechanism)
     assert resumed.privacy == counter.privacy
-    assert resumed._state.held.nodes.tolist() == open_nodes
-    assert resumed._state.arrived == 80
+    assert resumed._state.noise[0].nodes.tolist() == open_nodes
+    assert resumed._state.sums.tolist() == [80]
     assert resumed.extend([1] * 30).shape == (30,)
     with pytest.raises(FileError):
         RunningCount.resume(path)
 
 
 def test_a_release_resumes_with_fresh_draws(tmp_path):
-    counter = RunningCount(50, epsilon=0.001)
+    counter = RunningCount(50, DyadicTree(0.001))
     counter.extend([0] * 20)
-    ahead = counter._state.held.ahead
+    ahead = counter._state.noise[0].drawn.rest
     assert ahead.size > 0
     counter.save(tmp_path / "count")
-    assert json.loads((tmp_path / "count").read_bytes())["state"]["generator"] is None
+    assert json.loads((tmp_path / "count").read_bytes())["state"]["noise"][0]["generator"] is None
     resumed = RunningCount.resume(tmp_path / "count")
     resumed.add(0)
-    assert not np.isin(resumed._state.held.ahead, ahead).all()
+    assert not np.isin(resumed._state.noise[0].drawn.rest, ahead).all()
 
 
 def test_of_many_that_resume_one_does(tmp_path):
@@ -101,7 +103,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path):
 def test_a_failed_save_leaves_the_counter_open_and_no_file(failing, error, tmp_path):
     counter = seeded()
     with (
-        mock.patch.object(saved_count.os, failing, side_effect=error),
+        mock.patch.object(saved.os, failing, side_effect=error),
         pytest.raises((FileError, KeyboardInterrupt)),
     ):
         counter.save(tmp_path / "count")
@@ -120,7 +122,7 @@ def test_a_failed_claim_leaves_the_file(failing, tmp_path):
         return problem() if not problem.called else honest(*arguments)
 
     with (
-        mock.patch.object(saved_count.os, failing, once),
+        mock.patch.object(saved.os, failing, once),
         pytest.raises(FileError, match="Input/output error"),
     ):
         RunningCount.resume(tmp_path / "count")
@@ -131,14 +133,14 @@ def test_a_failed_claim_leaves_the_file(failing, tmp_path):
 def test_a_file_that_changes_while_it_is_read_is_put_back(tmp_path):
     seeded().save(tmp_path / "count")
     with pytest.raises(FileError):
-        saved_count.claim(tmp_path / "count", b"what it held")
+        saved.claim(tmp_path / "count", b"what it held")
     assert os.listdir(tmp_path) == ["count"]
     RunningCount.resume(tmp_path / "count")
     with pytest.raises(FileError):
         RunningCount.resume(tmp_path)  # a folder
 
 
-def saved(tmp_path):
+def one_saved(tmp_path):
     path = tmp_path / "count"
     counter = seeded(horizon=10)
     counter.extend([1, 2, 3])
@@ -155,7 +157,7 @@ def refused(path, content):
 
 
 def test_cut_short_or_garbled_files_stay_where_they_are(tmp_path):
-    path, content = saved(tmp_path)
+    path, content = one_saved(tmp_path)
     for size in range(len(content) - 1):
         refused(path, content[:size])
     for at in range(len(content) - 1):
@@ -175,6 +177,8 @@ def test_cut_short_or_garbled_files_stay_where_they_are(tmp_path):
         b'{"format": "dpcore.running-count", "version": true}',
         b'{"format": "dpcore.running-count", "version": 1}',
         b'{"format": "dpcore.running-count", "version": 1.0}',
+        b'{"format": "dpcore.stream", "version": 1}',
+        b'{"format": "dpcore.stream", "version": 2}',
     ],
 )
 def test_other_files(content, tmp_path):
@@ -185,53 +189,93 @@ def test_other_files(content, tmp_path):
     ("field", "value"),
     [
         ("format", "dpcore.cdf"),
-        ("version", 2),
+        ("version", 1),
         ("version", True),
-        ("version", 1.0),
+        ("version", 2.0),
         ("digest", "0" * 64),
         ("more", 1),
     ],
 )
 def test_files_that_are_right_but_for_a_field(field, value, tmp_path):
-    path, content = saved(tmp_path)
+    path, content = one_saved(tmp_path)
     refused(path, json.dumps(json.loads(content) | {field: value}).encode())
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
+        ("kind", "running-cdf"),
         ("horizon", 2),
         ("horizon", "10"),
-        ("epsilon", None),
-        ("epsilon", [1, 0]),
-        ("epsilon", [1]),
-        ("rho", [1, 2]),
-        ("base", 1),
-        ("sensitivity", "paper"),
-        ("sensitivity", []),
-        ("noise_scale", [7, 1]),
-        ("noise_scale", None),
+        ("horizon", None),
+        ("mechanism", {}),
+        ("mechanism.name", "toeplitz"),
+        ("mechanism.epsilon", None),
+        ("mechanism.epsilon", [1, 0]),
+        ("mechanism.epsilon", [1, 1, 1]),
+        ("mechanism.rho", [1, 2]),
+        ("mechanism.base", 1),
+        ("mechanism.sensitivity", "paper"),
+        ("mechanism.sensitivity", []),
+        ("noise", []),
+        ("noise.0.scale", [7, 1]),
+        ("noise.0.scale", None),
         ("step", 11),
         ("step", True),
-        ("count", -1),
-        ("count", 2**62),
-        ("nodes", [1, 2]),
-        ("nodes", ["1", 2, 3, 4, 5]),
-        ("nodes", [2**63, 2, 3, 4, 5]),
-        ("nodes", None),
-        ("generator", {}),
-        ("generator", {"used": 10**6, "state": {}}),
-        ("generator", {"used": 0, "state": {"bit_generator": "os"}}),
-        ("generator", {"used": 0, "state": {"bit_generator": "PCG64"}}),
+        ("sums", [-1]),
+        ("sums", [2**62]),
+        ("sums", [1, 2]),
+        ("noise.0.nodes", [[1], [2]]),
+        ("noise.0.nodes", [["1"], [2], [3], [4], [5]]),
+        ("noise.0.nodes", [[2**63], [2], [3], [4], [5]]),
+        ("noise.0.nodes", [[1, 1], [2], [3], [4], [5]]),
+        ("noise.0.nodes", None),
+        ("noise.0.generator", {}),
+        ("noise.0.generator", {"used": 10**6, "state": {}}),
+        ("noise.0.generator", {"used": 0, "state": {"bit_generator": "os"}}),
+        ("noise.0.generator", {"used": 0, "state": {"bit_generator": "PCG64"}}),
     ],
 )
 def test_fields_that_contradict_each_other(field, value, tmp_path):
-    path, content = saved(tmp_path)
-    state = saved_count.load(content)
-    assert field in state
-    refused(path, saved_count.dump(state | {field: value}))
-    del state[field]
-    refused(path, saved_count.dump(state))
+    path, content = one_saved(tmp_path)
+    for is_missing in (False, True):
+        state = part = saved.load(content)
+        *way, name = [int(key) if key.isdigit() else key for key in field.split(".")]
+        for key in way:
+            part = part[key]
+        if is_missing:
+            del part[name]
+        else:
+            part[name] = value
+        refused(path, saved.dump(state))
+
+
+def test_a_count_of_an_earlier_version_goes_on(tmp_path):
+    """Saved by version 1: horizon 10, epsilon = 0.5, replace-one, after the steps 1, 2, 3."""
+    counter, path = seeded(horizon=10), tmp_path / "count"
+    counter.extend([1, 2, 3])
+    noise = counter._noises[0].describe(counter._state.noise[0])
+    state = {
+        "horizon": 10,
+        "epsilon": [1, 2],
+        "rho": None,
+        "base": 2,
+        "sensitivity": "exact",
+        "noise_scale": noise["scale"],
+        "step": 3,
+        "count": 6,
+        "nodes": [node for (node,) in noise["nodes"]],
+        "generator": noise["generator"],
+    }
+    digest = hashlib.sha256(json.dumps(state, sort_keys=True, separators=(",", ":")).encode())
+    old = {"format": "dpcore.running-count", "version": 1, "digest": digest.hexdigest()}
+    path.write_text(json.dumps(old | {"state": state}))
+    resumed = RunningCount.resume(path)
+    assert resumed.mechanism == DyadicTree(0.5)
+    assert resumed.extend([4, 5]).tolist() == counter.extend([4, 5]).tolist()
+    del state["count"]
+    digest = hashlib.sha256(json.dumps(state, sort_keys=True, separators=(",", ":")).encode())
+    refused(path, json.dumps(old | {"digest": digest.hexdigest(), "state": state}).encode())
 
 
 def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(tmp_path):
@@ -260,7 +304,7 @@ def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypat
         raise OSError(errno.EIO, "no")
 
     resumed: list[RunningCount] = []
-    monkeypatch.setattr("dpcore.streams.saved_count.sync_folder", resume_and_fail)
+    monkeypatch.setattr("dpcore.streams.saved.sync_folder", resume_and_fail)
     with pytest.raises(FileError, match="exists"):
         counter.save(path)
     assert resumed[0].add(1) == seeded().add(1)
