@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.shapes import float_or_array
 from ..errors import ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy
@@ -152,9 +153,7 @@ class StreamMechanism(ABC):
             An argument is not as above, the budget is too small, or the mechanism needs a horizon.
         """
 
-    def noise_deviation(
-        self, horizon: int | None, steps: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def noise_deviation(self, horizon: int | None, steps: ArrayLike | None = None) -> Any:
         """Return the standard deviation of the noise of a count at some steps, in counts.
 
         Parameters
@@ -163,6 +162,11 @@ class StreamMechanism(ABC):
             The largest number of steps, or None.
         steps
             1 to horizon, any shape. None: all steps of the horizon.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Of the shape of ``steps``.
 
         Examples
         --------
@@ -177,7 +181,8 @@ class StreamMechanism(ABC):
             most = MOST_STEPS if horizon is None else checked_horizon(horizon)
             if at.size and not 1 <= at.min() <= at.max() <= most:
                 raise ParameterError("steps", steps, f"must be between 1 and {most}")
-        return self.noise(horizon).deviation(at.reshape(-1)).reshape(at.shape)
+        deviations = self.noise(horizon).deviation(at.reshape(-1))
+        return float_or_array(deviations.reshape(at.shape))
 
     @property
     def privacy(self) -> Privacy:

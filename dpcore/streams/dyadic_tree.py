@@ -62,8 +62,9 @@ class DyadicTree(StreamMechanism):
     Examples
     --------
     >>> from dpcore.streams import DyadicTree
-    >>> DyadicTree(epsilon=1.0, neighbours="add-or-remove-one").noise_deviation(1024, 1).round(1)
-    array(28.1)
+    >>> tree = DyadicTree(epsilon=1.0, neighbours="add-or-remove-one")
+    >>> round(tree.noise_deviation(1024, 1), 1)
+    28.1
     """
 
     name: ClassVar[str] = "dyadic-tree"

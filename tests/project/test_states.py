@@ -196,7 +196,8 @@ MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
 A_CLIENTS_OWN_STATE = "PointwiseClient"  # which its documentation tells to keep as the record
 KEYS = "Enrolment Ticket"  # which are made to be stored and sent to their owner
-NO_OBJECTS = "Column Aggregator Mechanism Memory Round StreamMechanism Sums TrustModel"  # a file's description, interfaces
+# A file's description, and interfaces.
+NO_OBJECTS = "Column Aggregator Mechanism Memory Round StreamMechanism Sums TrustModel"
 KNOWN = " ".join(
     (
         OF_PUBLIC_PARAMETERS,
