@@ -6,11 +6,13 @@ May import ``mechanisms``, ``statistics`` and the rooms below them.
 from __future__ import annotations
 
 from .base import StreamMechanism
+from .consistent_tree import ConsistentTree
 from .dyadic_tree import DyadicTree
 from .running_count import RunningCount
 from .stream import CounterBusyError, CounterClosedError
 
 __all__ = [
+    "ConsistentTree",
     "CounterBusyError",
     "CounterClosedError",
     "DyadicTree",
