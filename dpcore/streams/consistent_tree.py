@@ -69,7 +69,7 @@ class ConsistentTree(StreamMechanism):
     >>> from dpcore.streams import ConsistentTree
     >>> tree = ConsistentTree(epsilon=1.0, neighbours="add-or-remove-one")
     >>> tree.noise_deviation(1024, [1, 512, 1024]).round(1)
-    array([ 4.1, 11.5, 12.4])
+    array([ 4.1, 12.4, 12.4])
     """
 
     name: ClassVar[str] = "consistent-tree"
