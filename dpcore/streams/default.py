@@ -8,6 +8,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from .base import StreamMechanism
+from .consistent_tree import ConsistentTree
 from .dyadic_tree import DyadicTree
 
 __all__ = ["asked", "most_accurate"]
@@ -36,4 +37,6 @@ def asked(
 
 def most_accurate(budget: Allowance) -> StreamMechanism:
     """Return the mechanism with the least noise that spends a budget."""
+    if budget.epsilon is not None:
+        return ConsistentTree(budget.epsilon, neighbours=budget.neighbours)
     return DyadicTree(**budget.arguments)
