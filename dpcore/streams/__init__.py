@@ -6,12 +6,14 @@ May import ``mechanisms``, ``statistics`` and the rooms below them.
 from __future__ import annotations
 
 from .base import StreamMechanism
+from .buffered_toeplitz import BufferedToeplitz
 from .consistent_tree import ConsistentTree
 from .dyadic_tree import DyadicTree
 from .running_count import RunningCount
 from .stream import CounterBusyError, CounterClosedError
 
 __all__ = [
+    "BufferedToeplitz",
     "ConsistentTree",
     "CounterBusyError",
     "CounterClosedError",

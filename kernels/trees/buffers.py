@@ -1,0 +1,65 @@
+"""Noise of running sums from buffers that decay: a Toeplitz matrix times draws, in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import kernel
+
+FINER = 12  # bits of a buffer that are finer than the lattice of the draws
+LIMB = 31
+LOW = 2**LIMB - 1
+
+
+@kernel
+def buffered(
+    out: NDArray[np.int64],
+    draws: NDArray[np.int64],
+    held: NDArray[np.int64],
+    decays: NDArray[np.int64],
+    weights: NDArray[np.int64],
+) -> None:
+    """Overwrite the noise of the next steps.
+
+    The noise is the draw, plus the sum of all earlier draws times a weight, plus each buffer times
+    its weight. After a step, buffer i is (1 - its decay) times itself, plus the draw.
+
+    Parameters
+    ----------
+    out, draws
+        (K, W); ``out`` is overwritten.
+    held
+        (2 d + 1, W), updated in place: the sum of all earlier draws; the d buffers, in units of
+        2^-FINER; the d remainders of their decays. Zeros before the first step.
+    decays
+        (d, 2) mantissa m in [0, 2^31) and exponent k in 0, ..., 31, for m / 2^(31 + k).
+    weights
+        (d + 1, 2), in the same form: of the sum, and of the buffers.
+
+    Notes
+    -----
+    It takes O(K W d). A product is floor(floor(u m / 2^31) / 2^k), with u in two limbs, which is
+    the floor of the whole product. What a decay rounds away by the second floor is added to the
+    next one. So a buffer is off by more than -1 and less than 3 units at any time, as long as
+    sums and buffers are below 2^62 units: docs/proofs/buffers.md.
+    """
+    steps, width = out.shape
+    buffers = decays.shape[0]
+    for t in range(steps):
+        for w in range(width):
+            drawn = draws[t, w]
+            value = held[0, w] << FINER
+            product = (value >> LIMB) * weights[0, 0] + (((value & LOW) * weights[0, 0]) >> LIMB)
+            total = product >> weights[0, 1]
+            held[0, w] += drawn
+            for i in range(buffers):
+                value = held[1 + i, w]
+                high, low = value >> LIMB, value & LOW
+                weight, decay = weights[1 + i, 0], decays[i, 0]
+                total += (high * weight + ((low * weight) >> LIMB)) >> weights[1 + i, 1]
+                lost = high * decay + ((low * decay) >> LIMB) + held[1 + buffers + i, w]
+                whole = lost >> decays[i, 1]
+                held[1 + buffers + i, w] = lost - (whole << decays[i, 1])
+                held[1 + i, w] = value - whole + (drawn << FINER)
+            out[t, w] = drawn + (total >> FINER)
