@@ -19,9 +19,9 @@ from ..privacy.lattice import integer_noise
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 
-__all__ = ["ToeplitzGaussian"]
+__all__ = ["UNIT", "ToeplitzGaussian", "convolution", "exact_convolution", "factors"]
 
-_UNIT: Final = 2**12  # the coefficients are multiples of 1 / _UNIT
+UNIT: Final = 2**12  # the coefficients are multiples of 1 / UNIT
 _LIMB_BITS: Final = 16  # counts are convolved in parts of 16 bits, so that rounding is exact
 _BLOCKS: Final = 4  # the number of blocks in a convolution
 _MARGIN: Final = Fraction(2**40 + 1, 2**40)  # a factor that covers the rounding of sums of squares
@@ -126,7 +126,7 @@ class ToeplitzGaussian(Mechanism):
         return integer_noise(self._budget(), factors.largest_change or Fraction(1), size)
 
     def _factors(self, size: int) -> Factors:
-        return _factors(size, self._budget().total_is_public)
+        return factors(size, self._budget().total_is_public)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
@@ -137,7 +137,7 @@ class ToeplitzGaussian(Mechanism):
         >>> ToeplitzGaussian(rho=0.5).noise_deviation(6).round(2)
         array([1.43, 1.57, 1.61, 1.58, 1.46, 0.  ])
         """
-        unit = self.noise(size).variance / _UNIT**2
+        unit = self.noise(size).variance / UNIT**2
         factors = self._factors(size)
         variances = factors.variances - factors.gains**2 * factors.variances[-1]
         if self._budget().total_is_public:
@@ -154,7 +154,7 @@ class ToeplitzGaussian(Mechanism):
             noisy = np.empty(out.shape, np.int64)
             law.fill(noisy.reshape(-1), stream)
             noisy += convolved
-            out[:] = _convolution(noisy, reconstruction)
+            out[:] = convolution(noisy, reconstruction)
             if public:
                 out += factors.gains * (total - out[:, -1:])
                 out[:, -1] = total  # up to rounding, it is that already
@@ -163,11 +163,12 @@ class ToeplitzGaussian(Mechanism):
 
 
 @lru_cache(maxsize=4)  # for the largest grids, each entry has a gigabyte
-def _factors(size: int, total_is_public: bool) -> Factors:
+def factors(size: int, total_is_public: bool) -> Factors:
+    """Return the two factors of the prefix sum for ``size`` cells. Cached."""
     k = np.arange(1, size)
     root = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
-    strategy = np.rint(_UNIT * root).astype(np.int64)
-    reconstruction = np.cumsum(_inverse_series(strategy / _UNIT))
+    strategy = np.rint(UNIT * root).astype(np.int64)
+    reconstruction = np.cumsum(_inverse_series(strategy / UNIT))
     variances = np.cumsum(reconstruction**2)
     gains = np.zeros(size)
     if total_is_public:
@@ -179,7 +180,7 @@ def _factors(size: int, total_is_public: bool) -> Factors:
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
-    transforms = _transformed(strategy), _transformed(reconstruction / _UNIT)
+    transforms = _transformed(strategy), _transformed(reconstruction / UNIT)
     return Factors(
         strategy, reconstruction, Fraction(change) * _MARGIN, gains, variances, transforms
     )
@@ -197,7 +198,7 @@ def exact_convolution(
     total = np.zeros(counts.size, np.int64)
     rest, shift = counts, 0
     while rest.any():
-        product = _convolution(rest & ((1 << _LIMB_BITS) - 1), transformed)
+        product = convolution(rest & ((1 << _LIMB_BITS) - 1), transformed)
         total += np.rint(product, out=product).astype(np.int64) << shift
         rest, shift = rest >> _LIMB_BITS, shift + _LIMB_BITS
     return total
@@ -217,7 +218,7 @@ def _transformed(series: NDArray[np.integer[Any] | np.floating[Any]]) -> NDArray
     return np.fft.rfft(around, _transform_length(2 * block))
 
 
-def _convolution(
+def convolution(
     rows: NDArray[np.integer[Any] | np.floating[Any]], transformed: NDArray[np.complex128]
 ) -> NDArray[np.float64]:
     """Return the first N terms of the convolution of each row, (..., N), with a series.

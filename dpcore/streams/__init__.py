@@ -1,4 +1,4 @@
-"""Running counts of a stream, their mechanisms, and their secret state in a file.
+"""Running counts and curves of a stream, their mechanisms, and their secret state in a file.
 
 May import ``mechanisms``, ``statistics`` and the rooms below them.
 """
@@ -9,6 +9,7 @@ from .base import StreamMechanism
 from .buffered_toeplitz import BufferedToeplitz
 from .consistent_tree import ConsistentTree
 from .dyadic_tree import DyadicTree
+from .running_cdf import RunningCDF
 from .running_count import RunningCount
 from .stream import CounterBusyError, CounterClosedError
 
@@ -18,6 +19,7 @@ __all__ = [
     "CounterBusyError",
     "CounterClosedError",
     "DyadicTree",
+    "RunningCDF",
     "RunningCount",
     "StreamMechanism",
 ]

@@ -7,7 +7,7 @@ curves ask it, instead of asking which one it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -194,6 +194,15 @@ class StreamMechanism(ABC):
         """The allowance of all steps together, as the fields state it."""
         stated: dict[str, Any] = {of: getattr(self, of, None) for of in _OF_BUDGETS}
         return Allowance.checked(**stated)
+
+    def with_share(self, share: Fraction) -> StreamMechanism:
+        """Return the mechanism with a share of its budget, of epsilon or rho."""
+        if share == 1:
+            return self
+        name = "epsilon" if self.budget.epsilon is not None else "rho"
+        whole: Fraction = getattr(self.budget, name)
+        made: StreamMechanism = replace(self, **{name: whole * share})  # type: ignore[type-var]
+        return made
 
     def describe(self) -> dict[str, Any]:
         """Return the name and the parameters."""

@@ -8,8 +8,8 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from .base import StreamMechanism
+from .buffered_toeplitz import BufferedToeplitz
 from .consistent_tree import ConsistentTree
-from .dyadic_tree import DyadicTree
 
 __all__ = ["asked", "most_accurate"]
 
@@ -39,4 +39,4 @@ def most_accurate(budget: Allowance) -> StreamMechanism:
     """Return the mechanism with the least noise that spends a budget."""
     if budget.epsilon is not None:
         return ConsistentTree(budget.epsilon, neighbours=budget.neighbours)
-    return DyadicTree(**budget.arguments)
+    return BufferedToeplitz(**budget.arguments)

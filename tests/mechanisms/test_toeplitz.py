@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.mechanisms import Dyadic, Hierarchy, ToeplitzGaussian
-from dpcore.mechanisms.toeplitz import _factors, exact_convolution
+from dpcore.mechanisms.toeplitz import exact_convolution, factors
 from tests import reference
 
 RELATIONS = ["replace-one", "add-or-remove-one"]
@@ -20,7 +20,7 @@ RELATIONS = ["replace-one", "add-or-remove-one"]
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_strategy_and_errors_are_those_of_the_matrices(size, neighbours):
     assert (
-        _factors(size, True).strategy.tolist() == reference.square_root_matrix(size)[:, 0].tolist()
+        factors(size, True).strategy.tolist() == reference.square_root_matrix(size)[:, 0].tolist()
     )
     mechanism = ToeplitzGaussian(rho=0.4, neighbours=neighbours)
     expected = reference.square_root_errors(
@@ -47,15 +47,15 @@ def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=200))
 def test_integers_are_convolved_exactly(values):
-    counts, factors = np.array(values), _factors(len(values), True)
-    exact = np.convolve(counts.astype(object), factors.strategy.astype(object))[: counts.size]
-    assert exact_convolution(counts, factors.transforms[0]).tolist() == exact.tolist()
+    counts, both = np.array(values), factors(len(values), True)
+    exact = np.convolve(counts.astype(object), both.strategy.astype(object))[: counts.size]
+    assert exact_convolution(counts, both.transforms[0]).tolist() == exact.tolist()
 
 
 def test_large_counts_on_large_grids_are_convolved_exactly():
     counts = np.random.default_rng(1).integers(0, 2**36, 2**16)
-    factors = _factors(counts.size, True)
-    strategy, found = factors.strategy, exact_convolution(counts, factors.transforms[0])
+    both = factors(counts.size, True)
+    strategy, found = both.strategy, exact_convolution(counts, both.transforms[0])
     for at in (0, 1, 1000, 40_000, counts.size - 1):
         assert found[at] == sum(
             map(int.__mul__, counts[: at + 1].tolist(), strategy[at::-1].tolist())

@@ -1,0 +1,216 @@
+"""Running curves: a distribution curve of all records so far, released after every step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..curves import forms
+from ..curves.cdf import CDF
+from ..errors import ParameterError
+from ..mechanisms.running import AfterSteps, questions
+from ..privacy.guarantees import Neighbours
+from ..records.column import Column
+from ..summaries.grid import Grid, check_grid
+from ..summaries.totals import NanPolicy
+from .base import Change, StreamMechanism
+from .default import asked
+from .stream import Stream
+
+__all__ = ["RunningCDF"]
+
+
+class RunningCDF(Stream):
+    """A private distribution curve of a stream's records, after every step.
+
+    A step is a batch of records, such as those of a day. The curves of all steps together are one
+    release.
+
+    Parameters
+    ----------
+    grid
+        The public thresholds, N of them.
+    horizon
+        The largest number of steps, 1 to 2^32. Public. None: not known.
+    mechanism
+        A mechanism of ``dpcore.streams``, which states the budget. None: the most accurate one for
+        the budget below.
+    epsilon, rho, delta
+        The budget of all steps together: epsilon (pure differential privacy), or rho
+        (zero-concentrated differential privacy), or epsilon with delta. With the last two, curves
+        are several times more accurate.
+    neighbours
+        "add-or-remove-one": one record comes in addition, or never. None or "replace-one": that, or
+        it comes at another step and with another value, for twice the noise (rho: square root of
+        2).
+    integers
+        Whether the records are whole numbers, as in ``dpcore.cdf``. None: what the grid says.
+    isotonic
+        Whether the curves are made monotone.
+    rng
+        None for a release, with a cryptographic source. A generator is for studies.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above, or the budget is too small.
+
+    Notes
+    -----
+    docs/proofs/running-cdf.md has the proof. Time and values have a factorisation each, so the
+    errors of both multiply. The number of records is not public: ``n`` of a curve is released, like
+    its counts. So curves state "add-or-remove-one", which both relations imply.
+
+    Each curve states the cost of all steps. Curves of two steps are of the same records, so
+    ``combine`` and ``average`` are not for them. They are for curves of the same step at several
+    sites.
+
+    A step takes O(N log N) for rho and O(N) for epsilon, and the stream keeps some dozen numbers
+    for each cell. It is saved, and charged to budgets, like a ``RunningCount``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> waits = dp.streams.RunningCDF(dp.Grid.uniform(0, 60, 60), horizon=365, rho=0.5, rng=rng)
+    >>> for day in range(3):
+    ...     curve = waits.add(rng.gamma(3.0, 5.0, 1000))
+    >>> waits.step, round(curve.n, -2), curve.quantile([0.5, 0.9]).round()
+    (3, 3000, array([13., 27.]))
+    """
+
+    kind: ClassVar[str] = "running-cdf"
+
+    __slots__ = ("_grid", "_integers", "_isotonic", "_questions", "curve")
+
+    curve: CDF | None
+    """The curve of the last step; None before the first one, and after ``resume``."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        horizon: int | None,
+        mechanism: StreamMechanism | None = None,
+        *,
+        epsilon: float | Fraction | None = None,
+        rho: float | Fraction | None = None,
+        neighbours: Neighbours | None = None,
+        delta: float | None = None,
+        integers: bool | None = None,
+        isotonic: bool = True,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        check_grid("grid", grid)
+        _check.flag("isotonic", isotonic)
+        if integers is not None:
+            _check.flag("integers", integers)
+        chosen = asked(mechanism, epsilon, rho, neighbours, delta)
+        self._grid, self._integers, self._isotonic = grid, integers, isotonic
+        self._questions = questions(grid.size, is_gaussian=chosen.budget.rho is not None)
+        noises = [
+            chosen.with_share(part.share).noise(
+                horizon, rng, width=part.width, change=Change(part.amount, apart=True)
+            )
+            for part in self._questions.parts
+        ]
+        self.curve = None
+        self._begin(chosen, horizon, noises, simulated=rng is not None)
+
+    @property
+    def grid(self) -> Grid:
+        """The thresholds."""
+        return self._grid
+
+    def add(self, values: Any, *, nan_policy: NanPolicy = "raise") -> CDF:
+        """Take one step with the records of a batch, and return the curve of all records so far.
+
+        Parameters
+        ----------
+        values
+            (n,) numbers, in any container that ``dpcore.cdf`` takes; also none.
+        nan_policy
+            "raise" or "omit", as in ``dpcore.cdf``.
+
+        Returns
+        -------
+        CDF
+            The released curve.
+
+        Raises
+        ------
+        CounterBusyError, CounterClosedError
+            As for ``RunningCount.add``.
+        DtypeError, ParameterError, MissingValueError
+            The records are not as above, or the horizon has been reached. Nothing has changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> grid, rng = dp.Grid.uniform(0, 60, 60), np.random.default_rng(1)
+        >>> waits = dp.streams.RunningCDF(grid, horizon=365, rho=0.5, rng=rng)
+        >>> round(waits.add(rng.gamma(3.0, 5.0, 1000)).quantile(0.5))
+        13
+        """
+        column = Column.of(values, "values")
+        return self.add_counts(self._grid.count(column, nan_policy=nan_policy))
+
+    def add_counts(self, counts: NDArray[np.integer[Any]]) -> CDF:
+        """Take one step with the counts of the cells, (N,), from ``Grid.count``.
+
+        Use this for batches in chunks, or of several sites that trust one curator: add up their
+        counts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> grid, rng = dp.Grid.uniform(0, 3, 3), np.random.default_rng(1)
+        >>> waits = dp.streams.RunningCDF(grid, horizon=365, rho=0.5, rng=rng)
+        >>> waits.add_counts(np.array([500, 300, 200])).counts.round()
+        array([ 499.,  807., 1001.])
+        """
+        exact = _check.counts("counts", counts, (self._grid.size,))
+        most = self._most() // 2**13  # answers are in units of up to 2^-12
+        if int(exact.sum()) > most:
+            raise ParameterError("counts", "others", f"must sum to at most {most}")
+        answers = self._questions.ask(exact)
+        whole, rest = self._advance("counts", answers[None])
+        return self._released(whole + rest)
+
+    def _released(self, answers: NDArray[np.float64]) -> CDF:
+        """Return the curve of the last step, from its noisy answers, (1, W)."""
+        at = np.array([self.step])
+        deviations = [float(noise.deviation(at)[0]) for noise in self._noises]
+        counts = self._questions.curve(answers, deviations)[0]
+        n = max(1, round(float(counts[-1])))
+        counts[-1] = n
+        budget = self._mechanism.budget.arguments | {"neighbours": "add-or-remove-one"}
+        law = AfterSteps(**budget, deviations=tuple(deviations), step=self.step)
+        raw = CDF(
+            grid=self._grid,
+            counts=counts,
+            n=n,
+            privacy=replace(self.privacy, neighbours="add-or-remove-one"),
+            mechanism=law.describe(),
+            noise_deviation=law.noise_deviation(self._grid.size),
+            integers=self._integers if self._integers is not None else self._grid.of_integers,
+        )
+        self.curve = raw.isotonic() if self._isotonic else raw
+        return self.curve
+
+    def _more_form(self) -> Any:
+        grid = json.dumps(forms.GRID["dump"](self._grid))  # a text: it may have real numbers
+        return {"grid": grid, "integers": self._integers, "isotonic": self._isotonic}
+
+    @classmethod
+    def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
+        grid = forms.GRID["load"]("grid", {"grid": json.loads(more["grid"])})
+        return cls(grid, horizon, mechanism, integers=more["integers"], isotonic=more["isotonic"])
