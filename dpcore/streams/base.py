@@ -66,6 +66,11 @@ class StreamNoise(ABC):
     width: int
 
     @property
+    def most_increment(self) -> int:
+        """The largest increment of one counter at one step."""
+        return 2**60
+
+    @property
     @abstractmethod
     def is_simulated(self) -> bool:
         """Whether a generator makes the draws."""
@@ -89,6 +94,34 @@ class StreamNoise(ABC):
         state
             The state after these steps.
         """
+
+    def outputs(
+        self,
+        increments: NDArray[np.int64],
+        before: NDArray[np.int64],
+        at: int,
+        state: Any,
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the noisy running sums after some steps, and the state after them.
+
+        Parameters
+        ----------
+        increments
+            (K, W), of the steps at + 1, ..., at + K.
+        before
+            (W,), the exact sums before them.
+
+        Returns
+        -------
+        outputs
+            (K, W).
+        state
+            The state after these steps.
+        """
+        whole, rest, state = self.next(increments.shape[0], at, state)
+        whole += before
+        whole += np.cumsum(increments, axis=0)
+        return whole + rest, state
 
     @abstractmethod
     def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from ..privacy.guarantees import Neighbours
 from .base import Change, StreamMechanism, StreamNoise, checked_horizon
 from .buffers import Buffers, buffers_for
 from .draws import Drawn, Draws, child_of
+from .rescaled import MOST_RESCALED, RescaledNoise
 
 __all__ = ["BufferedToeplitz"]
 
@@ -52,16 +53,19 @@ class BufferedToeplitz(StreamMechanism):
 
     Notes
     -----
-    docs/proofs/buffers.md has the proof. All increments may depend on earlier outputs. A horizon of
-    None stands for 2^32 steps. A budget is refused if rounding would add more than a tenth to the
-    noise. It keeps 17 numbers, and takes one draw a step.
+    docs/proofs/buffers.md has the proof. All increments may depend on earlier outputs. If a horizon
+    of up to 2^20 is known, and a record cannot move within one counter, later steps are scaled up,
+    as Henzinger, Kalinin & Upadhyay 2025, *Normalized square root*, do with a matrix: this takes
+    about 6 % from the noise, and 18 % at the last step. A horizon of None stands for 2^32 steps. A
+    budget is refused if rounding would add more than a tenth to the noise. It keeps 17 numbers, and
+    takes one draw a step.
 
     Examples
     --------
     >>> from dpcore.streams import BufferedToeplitz
     >>> counted = BufferedToeplitz(rho=0.5, neighbours="add-or-remove-one")
     >>> counted.noise_deviation(1024, [1, 32, 1024]).round(2)
-    array([1.79, 2.62, 3.29])
+    array([1.79, 2.62, 2.7 ])
     """
 
     name: ClassVar[str] = "buffered-toeplitz"
@@ -97,18 +101,24 @@ class BufferedToeplitz(StreamMechanism):
         (24, array([3.87]))
         """
         buffers = buffers_for(None if horizon is None else checked_horizon(horizon))
-        bits, law = self._lattice(buffers, width, change)
-        return _BufferedNoise(buffers, width, bits, Draws(law, child_of(rng)))
+        bits, law = self._lattice(buffers, width, change, horizon)
+        noise = BufferedNoise(buffers, width, bits, Draws(law, child_of(rng)))
+        return RescaledNoise(noise) if self._is_rescaled(horizon, change) else noise
+
+    def _is_rescaled(self, horizon: int | None, change: Change) -> bool:
+        """Whether steps are scaled. A record that moves in one counter then gains nothing."""
+        moves = self.neighbours == "replace-one" and not change.apart
+        return horizon is not None and horizon <= MOST_RESCALED and not moves
 
     def _lattice(
-        self, buffers: Buffers, width: int, change: Change
+        self, buffers: Buffers, width: int, change: Change, horizon: int | None
     ) -> tuple[int, DiscreteGaussian]:
         """Return the finest lattice that the noise fits, and the law of the draws on it."""
         budget = self.budget
         rho = budget.rho
         assert rho is not None
         for bits in range(_MOST_BITS, -1, -1):
-            exact, whole = self._squares(buffers, width, change, bits)
+            exact, whole = self._squares(buffers, width, change, bits, horizon)
             if whole / (2 * rho) <= _MOST_SIGMA_SQUARED:
                 break
         law = budget.gaussian(whole / (2 * rho))
@@ -119,18 +129,22 @@ class BufferedToeplitz(StreamMechanism):
         return bits, law
 
     def _squares(
-        self, buffers: Buffers, width: int, change: Change, bits: int
+        self, buffers: Buffers, width: int, change: Change, bits: int, horizon: int | None
     ) -> tuple[Fraction, Fraction]:
         """Return the largest squared shift of the draws, without and with rounding.
 
         The shift of a counter is 2^bits g C d + B^-1 e, where g is the record's change, d is the
         change of its steps, and |e| <= ``rounding`` at each step.
         """
+        column = buffers.sum_of_column
+        if self._is_rescaled(horizon, change):
+            # No scaled column is longer than the first, so its sum has this bound.
+            column = (buffers.one * buffers.horizon) ** 0.5 * _UPWARD
         if self.neighbours == "add-or-remove-one":
-            square, crossed, times = buffers.one, buffers.sum_of_column, 1
+            square, crossed, times = buffers.one, column, 1
         else:
             square = 2.0 * buffers.one if change.apart else buffers.moved
-            crossed, times = 2.0 * buffers.sum_of_column + buffers.one, 1 + change.apart
+            crossed, times = 2.0 * column + buffers.one, 1 + change.apart
         touched = min(width, times * max(1, int(change.amount)))
         off = buffers.rounding
         exact = Fraction(square) * change.amount * 4**bits
@@ -147,7 +161,7 @@ class _Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _BufferedNoise(StreamNoise):
+class BufferedNoise(StreamNoise):
     buffers: Buffers
     width: int
     bits: int
@@ -163,13 +177,18 @@ class _BufferedNoise(StreamNoise):
     def next(
         self, count: int, at: int, state: _Held
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], _Held]:
+        noise, after = self.on_lattice(count, at, state)
+        whole = noise >> self.bits
+        rest = (noise - (whole << self.bits)) * 2.0**-self.bits
+        return whole, rest, after
+
+    def on_lattice(self, count: int, at: int, state: _Held) -> tuple[NDArray[np.int64], _Held]:
+        """Return the noise of some steps in units of the lattice, and the state after them."""
         draws, drawn = self.draws.take(count * self.width, state.drawn)
         held, noise = state.held.copy(), np.empty((count, self.width), np.int64)
         rows = draws.reshape(count, self.width)
         kernels.buffered(noise, rows, held, self.buffers.decays, self.buffers.weights)
-        whole = noise >> self.bits
-        rest = (noise - (whole << self.bits)) * 2.0**-self.bits
-        return whole, rest, _Held(held, drawn)
+        return noise, _Held(held, drawn)
 
     def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         scale = self.draws.law.variance**0.5 * 2.0**-self.bits
@@ -184,6 +203,10 @@ class _BufferedNoise(StreamNoise):
         }
 
     def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, _Held]:
+        return self.again(stored)
+
+    def again(self, stored: dict[str, Any]) -> tuple[BufferedNoise, _Held]:
+        """Return noise like this one, and the state that was described; see ``restored``."""
         if stored["lattice"] != self._lattice:
             raise FormatError("a saved stream with noise of another scale")
         rows = [
@@ -198,7 +221,7 @@ class _BufferedNoise(StreamNoise):
         if np.any(remainders < 0) or np.any(remainders >> self.buffers.decays[:, 1:]):
             raise FormatError("a saved stream with remainders out of range")
         draws, drawn = Draws.restored(self.draws.law, stored["generator"])
-        again = _BufferedNoise(self.buffers, self.width, self.bits, draws)
+        again = BufferedNoise(self.buffers, self.width, self.bits, draws)
         return again, _Held(held, drawn)
 
     @property

@@ -178,12 +178,11 @@ class RunningCDF(Stream):
         array([ 500.,  799., 1002.])
         """
         exact = _check.counts("counts", counts, (self._grid.size,))
-        most = self._most() // 2**13  # answers are in units of up to 2^-12
+        most = self._most() // 2**12  # answers are in units of up to 2^-12
         if int(exact.sum()) > most:
             raise ParameterError("counts", "others", f"must sum to at most {most}")
         answers = self._questions.ask(exact)
-        whole, rest = self._advance("counts", answers[None])
-        return self._released(whole + rest)
+        return self._released(self._advance("counts", answers[None]))
 
     def _released(self, answers: NDArray[np.float64]) -> CDF:
         """Return the curve of the last step, from its noisy answers, (1, W)."""

@@ -210,8 +210,8 @@ class RunningCount(Stream):
         return int(increment)
 
     def _counted(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.int64]:
-        whole, rest = self._advance(argument, increments[:, None])
-        return (whole + np.rint(rest).astype(np.int64))[:, 0]
+        outputs = self._advance(argument, increments[:, None])
+        return np.rint(outputs[:, 0]).astype(np.int64)
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:

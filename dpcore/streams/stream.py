@@ -47,7 +47,6 @@ class _State(NamedTuple):
     step: int
     sums: NDArray[np.int64]  # (W,) exact
     noise: tuple[Any, ...]  # of each ``StreamNoise``
-    more: Any  # what a subclass keeps of its outputs
 
 
 class Stream(ABC):
@@ -89,14 +88,13 @@ class Stream(ABC):
         noises: Sequence[StreamNoise],
         *,
         simulated: bool,
-        more: Any = None,
     ) -> None:
         """Set up the fields, and charge the budgets that watch; everything has been checked."""
         self._mechanism, self._horizon, self._noises = mechanism, horizon, tuple(noises)
         self._studied = simulated
         self._account = Account(self.privacy, type(self).__name__)  # pays for all steps once
         sums = np.zeros(sum(noise.width for noise in noises), np.int64)
-        self._state = _State(0, sums, tuple(noise.start() for noise in noises), more)
+        self._state = _State(0, sums, tuple(noise.start() for noise in noises))
         # A thread that holds the lock gets an error instead of waiting for itself.
         self._lock = threading.RLock()
         self._is_busy = False
@@ -224,7 +222,8 @@ class Stream(ABC):
 
     def _most(self) -> int:
         """Return the largest increment of one counter at one step."""
-        return _MOST_COUNT // (self._horizon or MOST_STEPS)
+        by_noise = min(noise.most_increment for noise in self._noises)
+        return min(by_noise, _MOST_COUNT // (self._horizon or MOST_STEPS))
 
     @classmethod
     @abstractmethod
@@ -232,12 +231,8 @@ class Stream(ABC):
         """Return a new stream with the arguments of a saved one; raise what the class raises."""
 
     def _more_form(self) -> Any:
-        """Return what ``_more_from`` takes, in integers, strings, lists and objects."""
+        """Return what ``_made_again`` takes, in integers, strings, lists and objects."""
         return {}
-
-    def _more_from(self, form: Any) -> Any:
-        """Return what this kind of stream keeps beside the sums."""
-        return None
 
     def _check_here(self) -> None:
         if not self._owner.is_here:
@@ -257,13 +252,8 @@ class Stream(ABC):
                 f"this running count was saved to {str(self._saved_to)!r}: resume it from there"
             )
 
-    def _advance(
-        self, argument: str, increments: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Take the steps of some increments, (K, W), and return the outputs in two parts.
-
-        The noisy sum is the sum of both parts, (K, W) each: whole numbers, and the rest.
-        """
+    def _advance(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Take the steps of some increments, (K, W), and return the noisy sums after each."""
         self._check_here()
         with self._lock:
             self._check_open()
@@ -276,39 +266,31 @@ class Stream(ABC):
                 if steps > left:
                     what = f"must stay within the horizon: {left} steps are left"
                     raise ParameterError(argument, f"{steps} more", what)
-                whole, rest = np.empty(increments.shape, np.int64), np.empty(increments.shape)
+                outputs = np.empty(increments.shape)
                 if steps > 0:
                     self._account.spend(self.privacy)  # to budgets that watch only now
                 for start in range(0, steps, _STEPS_AT_ONCE):
                     part = slice(start, start + _STEPS_AT_ONCE)
-                    state = self._taken(increments[part], whole[part], rest[part], state)
-                self._state = state._replace(more=self._kept(state, whole, rest))
-                return whole, rest
+                    state = self._taken(increments[part], outputs[part], state)
+                self._state = state
+                return outputs
             finally:
                 self._is_busy = False
 
     def _taken(
-        self,
-        increments: NDArray[np.int64],
-        whole: NDArray[np.int64],
-        rest: NDArray[np.float64],
-        state: _State,
+        self, increments: NDArray[np.int64], outputs: NDArray[np.float64], state: _State
     ) -> _State:
-        """Overwrite ``whole`` and ``rest`` with the outputs, and return the state after them."""
-        np.cumsum(increments, axis=0, out=whole)
-        whole += state.sums
-        sums, left, after = whole[-1].copy(), 0, []
+        """Overwrite the outputs of some steps, and return the state after them."""
+        left, after = 0, []
         for noise, held in zip(self._noises, state.noise, strict=True):
             columns = slice(left, left + noise.width)
-            added, rest[:, columns], held = noise.next(increments.shape[0], state.step, held)
-            whole[:, columns] += added
+            outputs[:, columns], held = noise.outputs(
+                increments[:, columns], state.sums[columns], state.step, held
+            )
             after.append(held)
             left += noise.width
-        return _State(state.step + increments.shape[0], sums, tuple(after), state.more)
-
-    def _kept(self, state: _State, whole: NDArray[np.int64], rest: NDArray[np.float64]) -> Any:
-        """Return what this kind of stream keeps after these outputs."""
-        return state.more
+        sums = state.sums + increments.sum(axis=0)
+        return _State(state.step + increments.shape[0], sums, tuple(after))
 
     def _fields(self) -> dict[str, Any]:
         state = self._state
@@ -343,8 +325,7 @@ class Stream(ABC):
         if len(simulated) != 1:
             raise FormatError("a saved stream whose noise is both of a study and of a release")
         stream._studied = simulated.pop()
-        more = stream._more_from(fields["more"])
-        stream._state = _State(step, sums, tuple(held for _, held in again), more)
+        stream._state = _State(step, sums, tuple(held for _, held in again))
         return stream
 
 

@@ -63,3 +63,48 @@ def buffered(
                 held[1 + buffers + i, w] = lost - (whole << decays[i, 1])
                 held[1 + i, w] = value - whole + (drawn << FINER)
             out[t, w] = drawn + (total >> FINER)
+
+
+@kernel
+def rescaled_variances(
+    factors: NDArray[np.float64],
+    decays: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Overwrite the variances of running sums of increments of buffered noise, each times a factor.
+
+    An increment is the new draw minus the sum of each buffer times its share and its decay.
+
+    Parameters
+    ----------
+    factors, out
+        (T,); ``out`` is overwritten.
+    decays, shares
+        (d,) of the buffers.
+
+    Notes
+    -----
+    It takes O(T d^2). Invariant, before each step: ``covariance`` is that of the buffers for draws
+    of variance 1, and ``crossed`` are their covariances with the running sum.
+    """
+    count = decays.size
+    covariance = np.zeros((count, count))
+    crossed = np.zeros(count)
+    with_increment = np.zeros(count)
+    total = 0.0
+    for t in range(factors.size):
+        increment, both = 1.0, 0.0
+        for i in range(count):
+            with_increment[i] = 0.0
+            for j in range(count):
+                with_increment[i] -= covariance[i, j] * shares[j] * decays[j]
+            increment -= with_increment[i] * shares[i] * decays[i]
+            both -= crossed[i] * shares[i] * decays[i]
+        total += factors[t] * (2.0 * both + factors[t] * increment)
+        out[t] = total
+        for i in range(count):
+            kept = 1.0 - decays[i]
+            crossed[i] = kept * (crossed[i] + factors[t] * with_increment[i]) + factors[t]
+            for j in range(count):
+                covariance[i, j] = kept * (1.0 - decays[j]) * covariance[i, j] + 1.0
