@@ -8,8 +8,6 @@ unknown one minimises the largest ratio, over horizons t, of the deviation at st
 deviation of a mechanism that knows t.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 

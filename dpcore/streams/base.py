@@ -147,6 +147,14 @@ class StreamMechanism(ABC):
 
     A subclass is a frozen dataclass with a ``name`` and with fields among epsilon, rho, neighbours
     and delta, which state the guarantee of all steps together.
+
+    Examples
+    --------
+    >>> from dpcore.streams import ConsistentTree, StreamMechanism
+    >>> isinstance(ConsistentTree(epsilon=1.0), StreamMechanism)
+    True
+    >>> ConsistentTree(epsilon=1.0).noise_deviation(365, [1, 365]).round(1)
+    array([ 8.1, 23.2])
     """
 
     __slots__ = ()
@@ -184,6 +192,12 @@ class StreamMechanism(ABC):
         ------
         DtypeError, ParameterError
             An argument is not as above, the budget is too small, or the mechanism needs a horizon.
+
+        Examples
+        --------
+        >>> from dpcore.streams import DyadicTree
+        >>> DyadicTree(epsilon=1.0).noise(365).width
+        1
         """
 
     def noise_deviation(self, horizon: int | None, steps: ArrayLike | None = None) -> Any:
@@ -229,7 +243,15 @@ class StreamMechanism(ABC):
         return Allowance.checked(**stated)
 
     def with_share(self, share: Fraction) -> StreamMechanism:
-        """Return the mechanism with a share of its budget, of epsilon or rho."""
+        """Return the mechanism with a share of its budget, of epsilon or rho.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from dpcore.streams import ConsistentTree
+        >>> ConsistentTree(epsilon=1.0).with_share(Fraction(1, 4)).privacy.epsilon
+        0.25
+        """
         if share == 1:
             return self
         name = "epsilon" if self.budget.epsilon is not None else "rho"
@@ -238,7 +260,14 @@ class StreamMechanism(ABC):
         return made
 
     def describe(self) -> dict[str, Any]:
-        """Return the name and the parameters."""
+        """Return the name and the parameters.
+
+        Examples
+        --------
+        >>> from dpcore.streams import BufferedToeplitz
+        >>> BufferedToeplitz(rho=0.5).describe()
+        {'name': 'buffered-toeplitz', 'rho': 0.5}
+        """
         own = {of: value for of, value in to_form(self).items() if of not in _OF_BUDGETS}
         return {**own, **self.budget.describe()}
 

@@ -171,9 +171,10 @@ PAGES: Final = (
     _page(
         "streams",
         "dpcore.streams",
-        "Counts that grow, released step by step.",
+        "Counts and curves that grow, released step by step, and their mechanisms.",
         "dpcore.streams",
-        "RunningCount CounterBusyError CounterClosedError",
+        "RunningCount RunningCDF ConsistentTree BufferedToeplitz DyadicTree StreamMechanism"
+        " CounterBusyError CounterClosedError",
     ),
     _page(
         "studies",

@@ -61,6 +61,10 @@ VERBS = {
     "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
     "RunningCount": lambda: dp.streams.RunningCount(10, epsilon=1.0),
+    "RunningCDF": lambda: dp.streams.RunningCDF(GRID, 10, epsilon=1.0),
+    "AfterSteps.release": lambda: AfterSteps(1.0, deviations=(9.0,) * 2).release(
+        COUNTS, rng=np.random.default_rng(1)
+    ),
 }
 
 CHARGED = {
@@ -151,6 +155,8 @@ NOT_CHARGED = {
         "releasing",
         "source",
         "Draws.__init__",
+        "BufferedToeplitz.noise",
+        "ConsistentTree.noise",
         "DyadicTree.noise",
         "StreamMechanism.noise",
         "child_of",
@@ -184,7 +190,11 @@ OF_NOISE_ALONE = {
     for law in ("DiscreteLaplace", "DiscreteGaussian")
     for method in ("fill", "fill_once")
 }
-ELSEWHERE = {"RunningCount.__init__": "RunningCount", "SimulatedSum.__init__": "SimulatedSum"}
+ELSEWHERE = {
+    "RunningCDF.__init__": "RunningCDF",
+    "RunningCount.__init__": "RunningCount",
+    "SimulatedSum.__init__": "SimulatedSum",
+}
 
 
 def takes_a_generator():

@@ -75,7 +75,7 @@ def _hosmer_lemeshow() -> np.ndarray:
 
 
 def _running_count() -> np.ndarray:
-    counter = dp.streams.RunningCount(1_000, epsilon=1.0, rng=rng())
+    counter = dp.streams.RunningCount(1_000, dp.streams.DyadicTree(1.0), rng=rng())
     return np.asarray(counter.extend(np.arange(1_000) % 3))
 
 

@@ -103,6 +103,13 @@ def running_count(steps=()):
     return count
 
 
+def running_cdf(steps=()):
+    curve = streams.RunningCDF(GRID, 100, epsilon=EPSILON, rng=rng())
+    for step in steps:
+        curve.add_counts(np.eye(GRID.size, dtype=int)[int(step) % GRID.size])
+    return curve
+
+
 def curves():
     return dp.score_curves(LABELS, VALUES, GRID, mechanisms.Hierarchy(EPSILON), rng=rng())
 
@@ -155,6 +162,8 @@ STATES = {
     "LogisticRegression, fitted": lambda: model(dp.models.LogisticRegression, fitted=True),
     "RunningCount": running_count,
     "RunningCount, used": lambda: running_count(COUNTS),
+    "RunningCDF": running_cdf,
+    "RunningCDF, used": lambda: running_cdf(COUNTS),
     "SimulatedSum": simulated_sum,
     "SimulatedSum, asked": lambda: simulated_sum(asked=True),
     "SharedVectors": shared_vectors,
@@ -182,12 +191,14 @@ REFUSED = (
     "Client",
     "FunctionServers",
     "PointwiseCDF",
+    "RunningCDF",
     "RunningCount",
     "Server",
     "SharedVectors",
     "SimulatedSum",
 )
-OF_PUBLIC_PARAMETERS = """Advice Central Charge DiscreteGaussian DiscreteLaplace DyadicTree Enough
+OF_PUBLIC_PARAMETERS = """Advice BufferedToeplitz Central Charge ConsistentTree DiscreteGaussian
+DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
 Suggestion TableGrid UnaryEncoding"""
 COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
