@@ -7,6 +7,16 @@ A module for each room, and one for selection; all names are here, too.
 
 from __future__ import annotations
 
+from .buffers import (
+    buffered_noise,
+    exact_weights,
+    inverse_series,
+    least_deviations,
+    least_toeplitz,
+    nuclear_bound,
+    squares_in_digits,
+    toeplitz,
+)
 from .curves import curve_steps, empirical, smooth_objective, smoothing_constraints, step_distances
 from .local import (
     local_variance,
