@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcore.noise import DiscreteGaussian
-from dpcore.streams import BufferedToeplitz
+from dpcore.streams import BufferedToeplitz, rescaled
 from dpcore.streams.base import Change
 from dpcore.streams.buffers import buffers_for
 from tests import reference
@@ -143,6 +143,49 @@ def test_joint_law_of_adaptive_streams_keeps_rho(horizon, reach, bits, neighbour
             assert spent / (alpha - 1) > 0.99 * alpha * exact / (2 * sigma_squared)
 
 
+# --- scaled steps
+
+
+@pytest.mark.parametrize("bits", [0, 3, 12])
+@pytest.mark.parametrize("horizon", [1, 2, 5, 80])
+def test_no_shift_of_the_draws_is_larger_than_claimed_if_steps_are_scaled(horizon, bits):
+    """The draws of a stream with one record more that give the same scaled increments."""
+    buffers = buffers_for(horizon)
+    scales = rescaled._scales(buffers, bits)
+    _, most = claimed(horizon, "add-or-remove-one", bits)
+    rng, largest = np.random.default_rng(1), 0
+    for at in range(0, horizon, max(1, horizon // 7)):
+        for reach in (0, 3, 2**20):
+            draws = rng.integers(-reach, reach, horizon, endpoint=True).tolist()
+            released = np.diff(reference.buffered_noise(draws, buffers), prepend=0).tolist()
+            other = []
+            for step in range(horizon):
+                came = int(scales[step]) * (step == at)
+                noise = reference.buffered_noise([*other, 0], buffers)
+                last = noise[-2] if step else 0
+                # With a record more, the increment of the noise is smaller by the scaled record.
+                other.append(released[step] - came + last - noise[-1])
+            assert np.diff(reference.buffered_noise(other, buffers), prepend=0).tolist() == [
+                value - int(scales[step]) * (step == at) for step, value in enumerate(released)
+            ]
+            shift = sum((y - z) ** 2 for y, z in zip(other, draws, strict=True))
+            assert shift <= most
+            largest = max(largest, shift)
+    if bits == 12:
+        assert largest > 0.95 * most
+    assert largest > 0
+
+
+def test_scaled_columns_are_no_longer_than_the_first():
+    for horizon in (1, 63, 64, 65, 300):
+        buffers = buffers_for(horizon)
+        row = [float(weight) for weight in reference.exact_weights(buffers, horizon)]
+        columns = np.linalg.inv(reference.toeplitz(row)) @ np.tril(np.ones((horizon, horizon)))
+        norms = ((columns * rescaled._factors(buffers)) ** 2).sum(axis=0)
+        assert norms.max() <= buffers.one
+        assert norms.min() > 0.98 * buffers.one
+
+
 # --- samples
 
 
@@ -150,6 +193,9 @@ def farthest(buffers, horizon, neighbours):
     """The change of the counts, and the shift of the draws in counts, with the largest norm."""
     row = [float(weight) for weight in reference.exact_weights(buffers, horizon)]
     whitener = np.linalg.inv(reference.toeplitz(row))
+    if neighbours == "add-or-remove-one":  # increments are scaled up
+        prefix = np.tril(np.ones((horizon, horizon)))
+        whitener = whitener @ prefix * rescaled._factors(buffers) @ np.linalg.inv(prefix)
     change = max(changes(horizon, neighbours), key=lambda c: ((whitener @ c) ** 2).sum())
     return change, whitener
 
@@ -160,12 +206,15 @@ def deltas(mechanism, horizon, *, thin, replicates=1_600_000):
     Thin noise spends a fifth more rho.
     """
     noise = mechanism.noise(horizon, np.random.default_rng(2), width=replicates)
+    inner = getattr(noise, "inner", noise)
     if thin:
-        law = DiscreteGaussian(noise.draws.law.sigma_squared / Fraction(6, 5))
-        noise = replace(noise, draws=replace(noise.draws, law=law))
-    change, whitener = farthest(noise.buffers, horizon, mechanism.neighbours)
-    whole, rest, _ = noise.next(horizon, 0, noise.start())
-    statistic = (whitener @ change) @ (whitener @ (whole + rest))
+        law = DiscreteGaussian(inner.draws.law.sigma_squared / Fraction(6, 5))
+        thinned = replace(inner, draws=replace(inner.draws, law=law))
+        noise = thinned if noise is inner else replace(noise, inner=thinned)
+    change, whitener = farthest(inner.buffers, horizon, mechanism.neighbours)
+    nothing = np.zeros((horizon, replicates), np.int64)
+    outputs, _ = noise.outputs(nothing, nothing[0], 0, noise.start())
+    statistic = (whitener @ change) @ (whitener @ outputs)
     half = replicates // 2
     first, second = statistic[:half], statistic[half:]
     moved = float(((whitener @ change) ** 2).sum())

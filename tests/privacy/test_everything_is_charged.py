@@ -11,6 +11,7 @@ import pytest
 
 import dpcore
 import dpcore as dp
+from dpcore.mechanisms.running import AfterSteps
 from dpcore.noise import sources
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import RecursiveMedians, recursive_medians

@@ -131,10 +131,12 @@ def test_lags_of_a_grid_bound_all_lags():
 def test_deviation_is_that_of_the_outputs(neighbours, horizon):
     mechanism = BufferedToeplitz(rho=0.1, neighbours=neighbours)
     noise = mechanism.noise(horizon, np.random.default_rng(5), width=20_000)
-    whole, rest, _ = noise.next(20, 0, noise.start())
+    ones, nothing = np.ones((20, 20_000), int), np.zeros(20_000, int)
+    outputs, _ = noise.outputs(ones, nothing, 0, noise.start())
+    errors = outputs - np.arange(1, 21)[:, None]
     claimed = mechanism.noise_deviation(horizon, np.arange(1, 21))
-    assert np.allclose((whole + rest).std(axis=1), claimed, rtol=0.03)
-    assert np.abs((whole + rest).mean(axis=1) / claimed).max() < 0.04
+    assert np.allclose(errors.std(axis=1), claimed, rtol=0.03)
+    assert np.abs(errors.mean(axis=1) / claimed).max() < 0.04
 
 
 def test_deviations_are_near_the_least_that_is_known():
@@ -143,25 +145,27 @@ def test_deviations_are_near_the_least_that_is_known():
         deviations = mechanism.noise_deviation(horizon)
         root_mean_square = np.sqrt(np.mean(deviations**2))
         least = reference.nuclear_bound(horizon)
-        assert deviations[-1] <= 1.006 * reference.least_toeplitz(horizon)
-        assert least < root_mean_square < 1.072 * least
-    for largest, factor in ((False, 1.047), (True, 1.138)):
+        assert deviations.max() <= 0.96 * reference.least_toeplitz(horizon)
+        assert deviations[-1] <= 0.86 * reference.least_toeplitz(horizon)
+        assert least < root_mean_square < 1.05 * least
+    for largest, factor in ((False, 1.013), (True, 1.056)):
         low, high = reference.least_deviations(64, largest)
         assert reference.nuclear_bound(64) < low <= high < low * (1 + 1e-4)
         deviations = mechanism.noise_deviation(64)
-        mean = deviations[-1] if largest else np.sqrt(np.mean(deviations**2))
+        mean = deviations.max() if largest else np.sqrt(np.mean(deviations**2))
         assert low < mean < factor * low
 
 
 @pytest.mark.parametrize(
     ("neighbours", "first", "most"),
-    [("add-or-remove-one", 1, 1.41), ("replace-one", 1, 1.98), ("replace-one", 16, 1.59)],
+    [("add-or-remove-one", 1, 1.57), ("replace-one", 1, 1.98), ("replace-one", 16, 1.59)],
 )
 def test_without_a_horizon_every_step_is_near_the_best_for_it(neighbours, first, most):
     mechanism = BufferedToeplitz(rho=0.5, neighbours=neighbours)
     steps = np.array([2**power for power in range(33) if 2**power >= first])
     unknown = mechanism.noise_deviation(None, steps)
-    known = [float(mechanism.noise_deviation(int(t), int(t))) for t in steps]
+    known = [mechanism.noise_deviation(int(t), min(int(t), 2**16) // 2 + 1) for t in steps]
+    known = np.maximum(known, [mechanism.noise_deviation(int(t), int(t)) for t in steps])
     assert (unknown / known).max() < most
 
 
@@ -242,5 +246,5 @@ def test_several_counters_pay_for_what_a_record_changes():
     apart = BufferedToeplitz(rho=0.5).noise(100, width=7, change=Change(1, apart=True))
     at = np.array([100])
     assert four.deviation(at) == pytest.approx(2 * one.deviation(at), rel=1e-5)
-    ratio = np.sqrt(2 * one.buffers.one / one.buffers.moved)
-    assert apart.deviation(at) == pytest.approx(ratio * one.deviation(at), rel=1e-5)
+    added = BufferedToeplitz(rho=0.5, neighbours="add-or-remove-one").noise(100)
+    assert apart.deviation(at) == pytest.approx(np.sqrt(2) * added.deviation(at), rel=1e-5)
