@@ -1,0 +1,176 @@
+"""Running counts and curves beside others: docs/guides/streams.md, and its picture."""
+
+import numpy as np
+from _pages import fill, parts, save, table
+from _studies import given
+
+import dpcore as dp
+from dpcore.streams import BufferedToeplitz, ConsistentTree, DyadicTree, RunningCDF
+
+from ._stream_rivals import (
+    best_of_any,
+    binary_tree,
+    honaker,
+    largest_of_any,
+    odd_digits,
+    square_root,
+)
+
+ADDED, BOTH = "add-or-remove-one", "replace-one"
+HORIZONS = (128, 1024, 2**13, 2**16)
+DAYS = (30, 365, 1000)
+CELLS = 1024
+
+
+def pair(variances: np.ndarray) -> str:
+    """Return the root mean square and the largest deviation."""
+    return f"{np.sqrt(np.mean(variances)):.2f} / {np.sqrt(np.max(variances)):.2f}"
+
+
+def of(mechanism: dp.streams.StreamMechanism, steps: int) -> np.ndarray:
+    """Return the variances of all steps of a horizon."""
+    return mechanism.noise_deviation(steps) ** 2
+
+
+def with_epsilon(steps: int) -> list[str]:
+    """Return a row: epsilon = 1."""
+    return [
+        f"{steps:,}",
+        pair(of(ConsistentTree(1.0, neighbours=ADDED), steps)),
+        pair(of(ConsistentTree(1.0, neighbours=BOTH), steps)),
+        pair(of(DyadicTree(1.0, neighbours=ADDED), steps)),
+        pair(of(DyadicTree(1.0, neighbours=BOTH), steps)),
+        pair(binary_tree(steps)),
+        pair(honaker(steps)),
+        pair(odd_digits(steps)),
+    ]
+
+
+def nuclear(steps: int) -> float:
+    """Return the lower bound for any factorisation: the nuclear norm of the prefix sum over T."""
+    return float(np.sum(0.5 / np.sin((2 * np.arange(steps) + 1) * np.pi / (4 * steps + 2))) / steps)
+
+
+def with_rho(steps: int) -> list[str]:
+    """Return a row: rho = 1/2."""
+    dense = "not tried"
+    if steps <= (64 if given.quick else 128):
+        least = np.sqrt(best_of_any(steps).mean()), np.sqrt(largest_of_any(steps).max())
+        dense = f"{least[0]:.2f} / {least[1]:.2f}"
+    return [
+        f"{steps:,}",
+        pair(of(BufferedToeplitz(rho=0.5, neighbours=ADDED), steps)),
+        pair(of(BufferedToeplitz(rho=0.5, neighbours=BOTH), steps)),
+        pair(of(DyadicTree(rho=0.5, neighbours=ADDED), steps)),
+        pair(square_root(steps)),
+        dense,
+        f"{nuclear(steps):.2f}",
+    ]
+
+
+def unknown(power: int) -> list[str]:
+    """Return a row: the deviation without a horizon, over the largest one with it."""
+    steps, cells = 2**power, []
+    some = np.unique(np.linspace(1, steps, min(steps, 4096)).astype(np.int64))
+    for kind in (
+        ConsistentTree(1.0, neighbours=ADDED),
+        BufferedToeplitz(rho=0.5, neighbours=ADDED),
+    ):
+        without = kind.noise_deviation(None, steps)
+        cells.append(f"{without / kind.noise_deviation(steps, some).max():.2f}")
+    return [f"{steps:,}", *cells]
+
+
+def last_day(days: int) -> list[str]:
+    """Return a row: the deviation of the last curve over that of one release of all records."""
+    cells, grid = [], dp.Grid.uniform(0, 1, CELLS)
+    for budget, one in (
+        ({"rho": 0.5}, dp.mechanisms.ToeplitzGaussian(rho=0.5, neighbours=ADDED)),
+        ({"epsilon": 1.0}, dp.mechanisms.Hierarchy(1.0, neighbours=ADDED)),
+    ):
+        once = np.sqrt(one.mean_squared_error(CELLS))
+        for relation in (ADDED, BOTH):
+            stream = RunningCDF(grid, days, **budget, neighbours=relation)
+            deviations = [float(n.deviation(np.array([days]))[0]) for n in stream._noises]
+            error = np.sqrt(stream._questions.variances(deviations).mean())
+            cells.append(f"{error / once:.2f}")
+    return [f"{days:,}", *cells]
+
+
+def picture() -> None:
+    """Draw the quartiles of a stream, and deviations by horizon."""
+    import matplotlib.pyplot as plt
+
+    rng, days = np.random.default_rng(1), 120
+    stream = RunningCDF(dp.Grid.uniform(0, 60, 120), days, rho=0.5, rng=rng)
+    arrived, shown, truth = [], [], []
+    for day in range(days):
+        arrived.append(rng.gamma(3.0, 4.0 + 2.0 * (day > 60), 100))
+        curve = stream.add(arrived[-1])
+        shown.append(curve.quantile([0.25, 0.5, 0.75]))
+        truth.append(np.quantile(np.concatenate(arrived), [0.25, 0.5, 0.75]))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    left.plot(np.array(truth), color="0.7", linewidth=4, label=["records", None, None])
+    left.plot(np.array(shown), color="C0", linewidth=1, label=["released, rho = 0.5", None, None])
+    left.set(xlabel="day (100 records each)", ylabel="quartiles so far", ylim=(0, 30))
+    left.legend(loc="upper left", frameon=False)
+    horizons = 2 ** np.arange(3, 17)
+    for name, deviation in (
+        ("DyadicTree (ECDF paper)", lambda t: of(DyadicTree(1.0, neighbours=ADDED), t)),
+        ("binary tree", binary_tree),
+        ("odd digits", odd_digits),
+        ("ConsistentTree", lambda t: of(ConsistentTree(1.0, neighbours=ADDED), t)),
+    ):
+        means = [np.sqrt(np.mean(deviation(int(t)))) for t in horizons]
+        right.plot(horizons, means, label=name, linewidth=2 if name == "ConsistentTree" else 1)
+    right.set(xlabel="horizon (steps)", ylabel="deviation of a count, epsilon = 1", xscale="log")
+    right.set_ylim(0, 70)
+    right.legend(loc="upper left", frameon=False)
+    save(figure, "guides/streams.png")
+
+
+def main() -> None:
+    """Write the tables and the picture."""
+    page = parts(
+        "Deviations in counts: root mean square over the steps / largest. They are closed forms."
+        " Unless said otherwise, the relation is add-or-remove-one.",
+        "epsilon = 1:",
+        table(
+            [
+                "T",
+                "`ConsistentTree`",
+                "replace-one",
+                "`DyadicTree`",
+                "replace-one",
+                "binary tree",
+                "Honaker",
+                "odd digits",
+            ],
+            map(with_epsilon, HORIZONS),
+        ),
+        "rho = 1/2. *Square root* has the least largest deviation of all Toeplitz matrices. *Best"
+        " of all* are two matrices, one for each number, which keep T numbers a counter:",
+        table(
+            [
+                "T",
+                "`BufferedToeplitz`",
+                "replace-one",
+                "`DyadicTree`",
+                "square root",
+                "best of all",
+                "lower bound, rms",
+            ],
+            map(with_rho, HORIZONS),
+        ),
+        "Without a horizon: the deviation at step t over the largest one with a horizon of t.",
+        table(["t", "`ConsistentTree`", "`BufferedToeplitz`"], map(unknown, (4, 8, 12, 16, 20))),
+        f"Curves of {CELLS:,} cells: the root mean square deviation of the last curve over that of"
+        " one release of all records with the same budget, by `ToeplitzGaussian` or `Hierarchy`,"
+        " under add-or-remove-one.",
+        table(
+            ["days", "rho", "rho, replace-one", "epsilon", "epsilon, replace-one"],
+            map(last_day, DAYS),
+        ),
+    )
+    picture()
+    fill("guides/streams.md", page)
