@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
@@ -148,8 +149,11 @@ class BufferedToeplitz(StreamMechanism):
             crossed, times = 2.0 * column + buffers.one, 1 + change.apart
         touched = min(width, times * max(1, int(change.amount)))
         off = buffers.rounding
+        # a record's changes are whole numbers in so many counters (Cauchy-Schwarz)
+        of_one = min(width, max(1, int(change.amount)))
+        absolutes = min(change.amount, Fraction(math.sqrt(of_one * change.amount) * _UPWARD))
         exact = Fraction(square) * change.amount * 4**bits
-        cross = Fraction(2.0 * off * crossed * _UPWARD) * change.amount * 2**bits
+        cross = Fraction(2.0 * off * crossed * _UPWARD) * absolutes * 2**bits
         own = Fraction((buffers.inverse_norm * off) ** 2 * _UPWARD) * buffers.horizon * touched
         return exact, exact + cross + own
 
