@@ -31,6 +31,7 @@ from .tree import Tree
 __all__ = ["AfterSteps", "Part", "Questions", "questions"]
 
 _FINE: int = 2**20  # the simulated noise is a multiple of 1 / _FINE of an answer's unit
+_LEAST: float = 2.0**-30  # noise with a smaller deviation is not simulated: it is 0
 
 
 class Part(NamedTuple):
@@ -56,6 +57,8 @@ class Questions(ABC):
     """Linear questions about the counts of N cells, and cumulative counts from noisy answers."""
 
     parts: tuple[Part, ...]
+    unit: int
+    """An answer is at most this much for each record."""
 
     @abstractmethod
     def ask(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -78,6 +81,8 @@ class Questions(ABC):
 class _SquareRoot(Questions):
     """The convolution of the counts with a square root of the prefix sum; for Gaussian noise."""
 
+    unit = UNIT
+
     def __init__(self, size: int) -> None:
         self._factors = factors(size, total_is_public=False)
         self.parts = (Part(size, self._factors.largest_change, Fraction(1)),)
@@ -96,6 +101,8 @@ class _SquareRoot(Questions):
 
 class _Levels(Questions):
     """The counts of the nodes of a hierarchy, level by level; for Laplace noise."""
+
+    unit = 1
 
     def __init__(self, size: int) -> None:
         hierarchy = Hierarchy(
@@ -180,7 +187,9 @@ class AfterSteps(Mechanism):
 
     def __post_init__(self) -> None:
         self._budget()
-        given = tuple(_check.positive("deviations", value) for value in self.deviations)
+        given = tuple(_check.finite("deviations", value) for value in self.deviations)
+        if min(given, default=0.0) < 0.0:
+            raise ParameterError("deviations", self.deviations, "must not be negative")
         object.__setattr__(self, "deviations", given)
         _check.integer("step", self.step, 1, 2**32)
 
@@ -252,6 +261,9 @@ class AfterSteps(Mechanism):
         answers = np.tile(asked.ask(counts).astype(np.float64), (out.shape[0], 1))
         start = 0
         for part, deviation in zip(asked.parts, self.deviations, strict=True):
+            if deviation < _LEAST:
+                start += part.width
+                continue
             unit = min(_FINE, 2.0**24 / deviation)
             law = DiscreteGaussian(rounded_up(Fraction((deviation * unit) ** 2)))
             draws = np.empty((out.shape[0], part.width), np.int64)

@@ -21,7 +21,7 @@ from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .base import Change, StreamMechanism
 from .default import asked
-from .stream import Stream
+from .stream import Stream, State
 
 __all__ = ["RunningCDF"]
 
@@ -88,10 +88,7 @@ class RunningCDF(Stream):
 
     kind: ClassVar[str] = "running-cdf"
 
-    __slots__ = ("_grid", "_integers", "_isotonic", "_questions", "curve")
-
-    curve: CDF | None
-    """The curve of the last step; None before the first one, and after ``resume``."""
+    __slots__ = ("_grid", "_integers", "_isotonic", "_questions")
 
     def __init__(
         self,
@@ -120,13 +117,18 @@ class RunningCDF(Stream):
             )
             for part in self._questions.parts
         ]
-        self.curve = None
         self._begin(chosen, horizon, noises, simulated=rng is not None)
 
     @property
     def grid(self) -> Grid:
         """The thresholds."""
         return self._grid
+
+    @property
+    def curve(self) -> CDF | None:
+        """The curve of the last step; None before the first one, and after ``resume``."""
+        curve: CDF | None = self._state.more
+        return curve
 
     def add(self, values: Any, *, nan_policy: NanPolicy = "raise") -> CDF:
         """Take one step with the records of a batch, and return the curve of all records so far.
@@ -160,7 +162,7 @@ class RunningCDF(Stream):
         13
         """
         column = Column.of(values, "values")
-        return self.add_counts(self._grid.count(column, nan_policy=nan_policy))
+        return self._counted("values", self._grid.count(column, nan_policy=nan_policy))
 
     def add_counts(self, counts: NDArray[np.integer[Any]]) -> CDF:
         """Take one step with the counts of the cells, (N,), from ``Grid.count``.
@@ -177,22 +179,25 @@ class RunningCDF(Stream):
         >>> waits.add_counts(np.array([500, 300, 200])).counts.round()
         array([ 500.,  799., 1002.])
         """
-        exact = _check.counts("counts", counts, (self._grid.size,))
-        most = self._most() // 2**12  # answers are in units of up to 2^-12
-        if int(exact.sum()) > most:
-            raise ParameterError("counts", "others", f"must sum to at most {most}")
-        answers = self._questions.ask(exact)
-        return self._released(self._advance("counts", answers[None]))
+        return self._counted("counts", _check.counts("counts", counts, (self._grid.size,)))
 
-    def _released(self, answers: NDArray[np.float64]) -> CDF:
-        """Return the curve of the last step, from its noisy answers, (1, W)."""
-        at = np.array([self.step])
+    def _counted(self, argument: str, counts: NDArray[np.int64]) -> CDF:
+        most = self._most() // self._questions.unit
+        if int(counts.sum()) > most:
+            raise ParameterError(argument, "others", f"must have at most {most} records")
+        _, curve = self._advance(argument, self._questions.ask(counts)[None])
+        released: CDF = curve
+        return released
+
+    def _kept(self, state: State, answers: NDArray[np.float64]) -> CDF:
+        """Return the curve of the step, so that it is kept if and only if the step is taken."""
+        at = np.array([state.step])
         deviations = [float(noise.deviation(at)[0]) for noise in self._noises]
         counts = self._questions.curve(answers, deviations)[0]
         n = max(1, round(float(counts[-1])))
         counts[-1] = n
         budget = self._mechanism.budget.arguments | {"neighbours": "add-or-remove-one"}
-        law = AfterSteps(**budget, deviations=tuple(deviations), step=self.step)
+        law = AfterSteps(**budget, deviations=tuple(deviations), step=state.step)
         raw = CDF(
             grid=self._grid,
             counts=counts,
@@ -202,8 +207,7 @@ class RunningCDF(Stream):
             noise_deviation=law.noise_deviation(self._grid.size),
             integers=self._integers if self._integers is not None else self._grid.of_integers,
         )
-        self.curve = raw.isotonic() if self._isotonic else raw
-        return self.curve
+        return raw.isotonic() if self._isotonic else raw
 
     def _more_form(self) -> Any:
         grid = json.dumps(forms.GRID["dump"](self._grid))  # a text: it may have real numbers

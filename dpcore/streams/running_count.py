@@ -210,7 +210,7 @@ class RunningCount(Stream):
         return int(increment)
 
     def _counted(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.int64]:
-        outputs = self._advance(argument, increments[:, None])
+        outputs, _ = self._advance(argument, increments[:, None])
         return np.rint(outputs[:, 0]).astype(np.int64)
 
     @classmethod

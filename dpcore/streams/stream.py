@@ -22,7 +22,7 @@ from ..records.files import FileError
 from . import saved
 from .base import MOST_STEPS, StreamMechanism, StreamNoise, from_form, to_form
 
-__all__ = ["CounterBusyError", "CounterClosedError", "Stream"]
+__all__ = ["CounterBusyError", "CounterClosedError", "State", "Stream"]
 
 # Noise is larger than 2^56 with probability exp(-500), so 64 bits are enough.
 _MOST_COUNT: Final = 2**60
@@ -41,12 +41,13 @@ class CounterBusyError(DpcoreError, RuntimeError):
     """
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """The whole changing state, so that a step is taken or not. All but ``step`` is secret."""
 
     step: int
     sums: NDArray[np.int64]  # (W,) exact
     noise: tuple[Any, ...]  # of each ``StreamNoise``
+    more: Any = None  # what a kind of stream keeps of its outputs, which are released
 
 
 class Stream(ABC):
@@ -94,7 +95,7 @@ class Stream(ABC):
         self._studied = simulated
         self._account = Account(self.privacy, type(self).__name__)  # pays for all steps once
         sums = np.zeros(sum(noise.width for noise in noises), np.int64)
-        self._state = _State(0, sums, tuple(noise.start() for noise in noises))
+        self._state = State(0, sums, tuple(noise.start() for noise in noises))
         # A thread that holds the lock gets an error instead of waiting for itself.
         self._lock = threading.RLock()
         self._is_busy = False
@@ -252,8 +253,13 @@ class Stream(ABC):
                 f"this running count was saved to {str(self._saved_to)!r}: resume it from there"
             )
 
-    def _advance(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Take the steps of some increments, (K, W), and return the noisy sums after each."""
+    def _advance(
+        self, argument: str, increments: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Take the steps of some increments, (K, W), and return the noisy sums after each.
+
+        The second is what ``_kept`` has made of them, before any other call.
+        """
         self._check_here()
         with self._lock:
             self._check_open()
@@ -272,14 +278,15 @@ class Stream(ABC):
                 for start in range(0, steps, _STEPS_AT_ONCE):
                     part = slice(start, start + _STEPS_AT_ONCE)
                     state = self._taken(increments[part], outputs[part], state)
-                self._state = state
-                return outputs
+                kept = self._kept(state, outputs)
+                self._state = state._replace(more=kept)
+                return outputs, kept
             finally:
                 self._is_busy = False
 
     def _taken(
-        self, increments: NDArray[np.int64], outputs: NDArray[np.float64], state: _State
-    ) -> _State:
+        self, increments: NDArray[np.int64], outputs: NDArray[np.float64], state: State
+    ) -> State:
         """Overwrite the outputs of some steps, and return the state after them."""
         left, after = 0, []
         for noise, held in zip(self._noises, state.noise, strict=True):
@@ -290,7 +297,11 @@ class Stream(ABC):
             after.append(held)
             left += noise.width
         sums = state.sums + increments.sum(axis=0)
-        return _State(state.step + increments.shape[0], sums, tuple(after))
+        return State(state.step + increments.shape[0], sums, tuple(after), state.more)
+
+    def _kept(self, state: State, outputs: NDArray[np.float64]) -> Any:
+        """Return what this kind of stream keeps after these outputs."""
+        return state.more
 
     def _fields(self) -> dict[str, Any]:
         state = self._state
@@ -325,7 +336,7 @@ class Stream(ABC):
         if len(simulated) != 1:
             raise FormatError("a saved stream whose noise is both of a study and of a release")
         stream._studied = simulated.pop()
-        stream._state = _State(step, sums, tuple(held for _, held in again))
+        stream._state = State(step, sums, tuple(held for _, held in again))
         return stream
 
 
