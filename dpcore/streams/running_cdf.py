@@ -21,7 +21,7 @@ from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .base import Change, StreamMechanism
 from .default import asked
-from .stream import Stream, State
+from .stream import State, Stream
 
 __all__ = ["RunningCDF"]
 
