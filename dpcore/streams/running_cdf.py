@@ -189,11 +189,11 @@ class RunningCDF(Stream):
         released: CDF = curve
         return released
 
-    def _kept(self, state: State, answers: NDArray[np.float64]) -> CDF:
-        """Return the curve of the step, so that it is kept if and only if the step is taken."""
+    def _kept(self, state: State, outputs: NDArray[np.float64]) -> CDF:
+        """Return the curve of the last step: it is kept if and only if the step is taken."""
         at = np.array([state.step])
         deviations = [float(noise.deviation(at)[0]) for noise in self._noises]
-        counts = self._questions.curve(answers, deviations)[0]
+        counts = self._questions.curve(outputs[-1:], deviations)[0]
         n = max(1, round(float(counts[-1])))
         counts[-1] = n
         budget = self._mechanism.budget.arguments | {"neighbours": "add-or-remove-one"}
