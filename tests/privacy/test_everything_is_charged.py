@@ -11,7 +11,6 @@ import pytest
 
 import dpcore
 import dpcore as dp
-from dpcore.mechanisms.running import AfterSteps
 from dpcore.noise import sources
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import RecursiveMedians, recursive_medians
@@ -63,9 +62,6 @@ VERBS = {
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
     "RunningCount": lambda: dp.streams.RunningCount(10, epsilon=1.0),
     "RunningCDF": lambda: dp.streams.RunningCDF(GRID, 10, epsilon=1.0),
-    "AfterSteps.release": lambda: AfterSteps(1.0, deviations=(9.0,) * 2).release(
-        COUNTS, rng=np.random.default_rng(1)
-    ),
 }
 
 CHARGED = {
@@ -140,6 +136,7 @@ NOT_CHARGED = {
         "Simulation.samples",
         "interval",
         "RightLabels.draw",
+        "AfterSteps.release",
     },
     "what clients and servers do on their own machines (docs/guides/budget.md)": {
         "Client.__init__",
