@@ -97,11 +97,19 @@ def _smoothed(norm: Literal[1, 2]) -> None:
         curve.smooth(norm)
 
 
-def _running_count() -> None:
-    count = dp.streams.RunningCount
-    for counter in (count(20, epsilon=1.0), count(20, rho=1.0)):
+def _streams() -> None:
+    count, added = dp.streams.RunningCount, "add-or-remove-one"
+    for counter in (
+        count(20, epsilon=1.0),
+        count(20, rho=1.0),
+        count(20, rho=1.0, neighbours=added),
+        count(20, dp.streams.DyadicTree(1.0)),
+    ):
         counter.add(1)
         counter.extend([1, 0, 2])
+        counter.noise_deviation()
+    for budget in ({"epsilon": 1.0}, {"rho": 1.0}):
+        dp.streams.RunningCDF(_uniform(), 20, **budget).add([1.0])
 
 
 def _rungs() -> None:
@@ -186,7 +194,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     **{f"mechanism: {name}": partial(_released, make) for name, make in _mechanisms().items()},
     "smoothing, norm 1": lambda: _smoothed(1),
     "smoothing, norm 2": lambda: _smoothed(2),
-    "running count": _running_count,
+    "running count": _streams,
     "bounds": lambda: dp.bounds(_values(), epsilon=50.0),
     "box plot": lambda: dp.box_plot(_values(), _uniform(), epsilon=1.0),
     "projection": lambda: dp.project(_values(), 0, 1, epsilon=1.0, delta=1e-6),
