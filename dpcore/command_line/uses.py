@@ -98,18 +98,18 @@ def _smoothed(norm: Literal[1, 2]) -> None:
 
 
 def _streams() -> None:
-    count, added = dp.streams.RunningCount, "add-or-remove-one"
+    count = dp.streams.RunningCount
     for counter in (
         count(20, epsilon=1.0),
         count(20, rho=1.0),
-        count(20, rho=1.0, neighbours=added),
+        count(20, rho=1.0, neighbours="add-or-remove-one"),
         count(20, dp.streams.DyadicTree(1.0)),
     ):
         counter.add(1)
         counter.extend([1, 0, 2])
         counter.noise_deviation()
-    for budget in ({"epsilon": 1.0}, {"rho": 1.0}):
-        dp.streams.RunningCDF(_uniform(), 20, **budget).add([1.0])
+    for mechanism in (dp.streams.ConsistentTree(1.0), dp.streams.BufferedToeplitz(rho=1.0)):
+        dp.streams.RunningCDF(_uniform(), 20, mechanism).add([1.0])
 
 
 def _rungs() -> None:

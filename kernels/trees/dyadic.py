@@ -148,14 +148,14 @@ def _join(
 def distances(size: int, base: int) -> tuple[int, int]:
     """Return the largest distances in the dyadic graph: between any boundaries, and to the last.
 
-    The first is between boundaries other than the last. The results are exact, in O(base log size), without the graph. A node is a unit edge that closes
-    the cycle of its children, so a shortest path between two vertices under a node never gains by
-    leaving it. Only d(v, a) and d(v, c) of a vertex v under the node (a, c) matter outside of the
-    node, and these differ by at most one. The *profile* of a node holds, for each value of
-    d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v, a) (or -1), where v is any boundary of the
-    node except c. Distances grow with d(v, a) when the difference is fixed, so the largest decides.
-    The nodes of one level are alike except the last one. docs/proofs/dyadic.md, section 4, has the
-    proof.
+    The first is between boundaries other than the last. The results are exact, in O(base log size),
+    without the graph. A node is a unit edge that closes the cycle of its children, so a shortest
+    path between two vertices under a node never gains by leaving it. Only d(v, a) and d(v, c) of a
+    vertex v under the node (a, c) matter outside of the node, and these differ by at most one. The
+    *profile* of a node holds, for each value of d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v,
+    a) (or -1), where v is any boundary of the node except c. Distances grow with d(v, a) when the
+    difference is fixed, so the largest decides. The nodes of one level are alike except the last
+    one. docs/proofs/dyadic.md, section 4, has the proof.
 
     Invariant: before height h, ``whole`` and ``ragged`` are the profiles of a full node of height
     h - 1 and of the incomplete last one; ``best`` is the largest distance inside any of them.
