@@ -64,7 +64,7 @@ class RescaledNoise(StreamNoise):
     @property
     def most_increment(self) -> int:
         """The largest increment of one counter at one step: scaled, it fits 64 bits."""
-        return int(_MOST // int(self._scales.max()))
+        return int(_MOST // int(self._scales[-1]))  # no scale is larger than the last
 
     def start(self) -> _Held:
         """Return the state before the first step."""
