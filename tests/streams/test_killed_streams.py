@@ -162,6 +162,5 @@ def outlived(name, folder, rounds, seed):
 @pytest.mark.parametrize("name", NEW)
 def test_a_killed_stream_goes_on_once_or_not_at_all(tmp_path, name, rounds):
     ends = outlived(name, tmp_path, rounds, seed=rounds)
-    print(ends)
     if rounds > 3:
         assert {goes_on for _, goes_on in ends} == {False, True}

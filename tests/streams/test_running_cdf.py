@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -207,6 +208,16 @@ def test_files_of_other_streams_are_refused_and_stay(tmp_path):
 # --- calls beside each other, and calls that fail
 
 
+@pytest.fixture
+def restless():
+    """Threads that take turns very often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless")
 def test_threads_get_the_curves_of_their_own_steps():
     stream, wanted = seeded(horizon=400), seeded(horizon=400)
     batch = np.full(8, 100)
