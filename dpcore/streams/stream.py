@@ -72,9 +72,9 @@ class Stream(ABC):
         "_mechanism",
         "_noises",
         "_owner",
+        "_privacy",
         "_saved_to",
         "_state",
-        "_studied",
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -92,7 +92,7 @@ class Stream(ABC):
     ) -> None:
         """Set up the fields, and charge the budgets that watch; everything has been checked."""
         self._mechanism, self._horizon, self._noises = mechanism, horizon, tuple(noises)
-        self._studied = simulated
+        self._privacy = replace(mechanism.privacy, simulated=simulated)
         self._account = Account(self.privacy, type(self).__name__)  # pays for all steps once
         sums = np.zeros(sum(noise.width for noise in noises), np.int64)
         self._state = State(0, sums, tuple(noise.start() for noise in noises))
@@ -123,7 +123,7 @@ class Stream(ABC):
 
         "replace-one": one record comes at another step, or never, or in addition.
         """
-        return replace(self._mechanism.privacy, simulated=self._studied)
+        return self._privacy
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a new file, and close this stream.
@@ -335,7 +335,7 @@ class Stream(ABC):
         simulated = {noise.is_simulated for noise in stream._noises}
         if len(simulated) != 1:
             raise FormatError("a saved stream whose noise is both of a study and of a release")
-        stream._studied = simulated.pop()
+        stream._privacy = replace(stream._privacy, simulated=simulated.pop())
         stream._state = State(step, sums, tuple(held for _, held in again))
         return stream
 
