@@ -8,6 +8,8 @@ unknown one minimises the largest ratio, over horizons t, of the deviation at st
 deviation of a mechanism that knows t.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -41,13 +43,13 @@ START = np.log(
 )
 
 
-def rates(point):
+def rates(point: Any) -> Any:
     """The rates of c's poles and of its zeros, which alternate, from unconstrained numbers."""
     levels = -np.expm1(-np.cumsum(np.exp(point)))
     return levels[0::2], levels[1::2]
 
 
-def weights(poles, zeros):
+def weights(poles: Any, zeros: Any) -> Any:
     """c_k = sum w_i (1 - m_i)^(k - 1) for k >= 1; b_k = s + sum v_i (1 - l_i)^k."""
     apart = zeros[:, None] - poles[None, :]  # theta_j - h_i
     among = poles[:, None] - poles[None, :]
@@ -59,7 +61,7 @@ def weights(poles, zeros):
     return w, v, np.prod(poles / zeros)
 
 
-def squares_of_c(poles, w, horizon):
+def squares_of_c(poles: Any, w: Any, horizon: Any) -> Any:
     """The sum of the first squares of c."""
     if horizon == 1:
         return 1.0
@@ -67,11 +69,11 @@ def squares_of_c(poles, w, horizon):
     return 1.0 + np.sum(np.outer(w, w) * -np.expm1((horizon - 1) * np.log1p(-both)) / both)
 
 
-def squares_of_b(zeros, v, s, horizon):
+def squares_of_b(zeros: Any, v: Any, s: Any, horizon: Any) -> Any:
     """The sum of the first squares, and the mean of these sums over the steps."""
     T = float(horizon)
 
-    def sums(rate):
+    def sums(rate: Any) -> Any:
         log = np.log1p(-rate)
         total = -np.expm1(T * log) / rate
         # sum_k k y^k = (y - y^T (y + T rate)) / rate^2
@@ -92,7 +94,7 @@ def squares_of_b(zeros, v, s, horizon):
     return most, s * s * (T + 1) / 2 + 2 * s * (v @ mean) + np.sum(square * mean2)
 
 
-def deviations(point, horizon):
+def deviations(point: Any, horizon: Any) -> Any:
     """The largest and the root mean square deviation, for a column of C of norm 1."""
     poles, zeros = rates(point)
     w, v, s = weights(poles, zeros)
@@ -101,13 +103,13 @@ def deviations(point, horizon):
     return np.sqrt(c * most), np.sqrt(c * mean)
 
 
-def known(point, horizon):
+def known(point: Any, horizon: Any) -> Any:
     """What a known horizon minimises."""
     most, mean = deviations(point, horizon)
     return 0.5 * np.log(most * mean)
 
 
-def ratios(point, best, horizon=2**32):
+def ratios(point: Any, best: Any, horizon: Any = 2**32) -> Any:
     """Logarithms of the deviations over the best, for each t."""
     poles, zeros = rates(point)
     w, v, s = weights(poles, zeros)
@@ -116,14 +118,14 @@ def ratios(point, best, horizon=2**32):
     return 0.5 * np.log(np.array(reached)) - np.log(list(best.values()))
 
 
-def unknown(point, best, sharp):
+def unknown(point: Any, best: Any, sharp: Any) -> Any:
     """What an unknown horizon minimises: nearly the largest ratio."""
     log = ratios(point, best)
     top = log.max()
     return top + np.log(np.mean(np.exp(sharp * (log - top)))) / sharp
 
 
-def least(loss, start, *more):
+def least(loss: Any, start: Any, *more: Any) -> Any:
     """Where a loss is least, and how small."""
     with np.errstate(all="ignore"):
         for _ in range(4):
@@ -134,14 +136,14 @@ def least(loss, start, *more):
     return found.x, found.fun
 
 
-def stretched(point, by):
+def stretched(point: Any, by: Any) -> Any:
     """Rates of another horizon to begin with: the slowest move with it, the fastest stay."""
     logs = np.log(-np.log1p(-np.stack(rates(point), 1).reshape(-1)))
     logs -= np.log(by) * (logs - logs[-1]) / (logs[0] - logs[-1])
     return np.log(np.diff(np.exp(logs), prepend=0.0))
 
 
-def between(points, power):
+def between(points: Any, power: Any) -> Any:
     """Log-rates interpolate linearly in the logarithm of the horizon, as in the table's use."""
     logs = [np.log(np.stack(rates(points[node]), 1)) for node in NODES]
     at = np.array(

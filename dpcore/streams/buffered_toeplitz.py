@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .. import _check
-from ..errors import FormatError, ParameterError
-from ..kernels.trees import buffers as kernels
+from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
 from ..privacy.guarantees import Neighbours
 from .base import Change, StreamMechanism, StreamNoise, checked_horizon
+from .buffered_noise import BufferedNoise
 from .buffers import Buffers, buffers_for
-from .draws import Drawn, Draws, child_of
+from .draws import Draws, child_of
 from .rescaled import MOST_RESCALED, RescaledNoise
 
 __all__ = ["BufferedToeplitz"]
@@ -26,7 +24,6 @@ _MOST_BITS: Final = 24  # of the lattice
 _MOST_SIGMA_SQUARED: Final = 2**52 - 2**21  # in units of the lattice; the sampler's rounds it up
 _MOST_SLACK: Final = 1.1**2  # of the variance, for rounding
 _UPWARD: Final = 1.0 + 2.0**-40
-_MOST_HELD: Final = 2**62
 _ONE: Final = Change()
 
 
@@ -156,87 +153,3 @@ class BufferedToeplitz(StreamMechanism):
         cross = Fraction(2.0 * off * crossed * _UPWARD) * absolutes * 2**bits
         own = Fraction((buffers.inverse_norm * off) ** 2 * _UPWARD) * buffers.horizon * touched
         return exact, exact + cross + own
-
-
-class _Held(NamedTuple):
-    """The state of the noise after a step. All of it is secret."""
-
-    held: NDArray[np.int64]  # (2 d + 1, W) of ``kernels.buffered``
-    drawn: Drawn
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BufferedNoise(StreamNoise):
-    buffers: Buffers
-    width: int
-    bits: int
-    draws: Draws
-
-    @property
-    def is_simulated(self) -> bool:
-        return self.draws.rng is not None
-
-    def start(self) -> _Held:
-        return _Held(np.zeros(self._shape, np.int64), self.draws.start())
-
-    def next(
-        self, count: int, at: int, state: _Held
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], _Held]:
-        noise, after = self.on_lattice(count, at, state)
-        whole = noise >> self.bits
-        rest = (noise - (whole << self.bits)) * 2.0**-self.bits
-        return whole, rest, after
-
-    def on_lattice(self, count: int, at: int, state: _Held) -> tuple[NDArray[np.int64], _Held]:
-        """Return the noise of some steps in units of the lattice, and the state after them."""
-        draws, drawn = self.draws.take(count * self.width, state.drawn)
-        held, noise = state.held.copy(), np.empty((count, self.width), np.int64)
-        rows = draws.reshape(count, self.width)
-        kernels.buffered(noise, rows, held, self.buffers.decays, self.buffers.weights)
-        return noise, _Held(held, drawn)
-
-    def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        scale = self.draws.law.variance**0.5 * 2.0**-self.bits
-        deviations: NDArray[np.float64] = scale * np.sqrt(self.buffers.squares_of_b(steps))
-        return deviations
-
-    def describe(self, state: _Held) -> dict[str, Any]:
-        return {
-            "lattice": self._lattice,
-            "held": state.held.tolist(),
-            "generator": self.draws.describe(state.drawn),
-        }
-
-    def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, _Held]:
-        return self.again(stored)
-
-    def again(self, stored: dict[str, Any]) -> tuple[BufferedNoise, _Held]:
-        """Return noise like this one, and the state that was described; see ``restored``."""
-        if stored["lattice"] != self._lattice:
-            raise FormatError("a saved stream with noise of another scale")
-        rows = [
-            [_check.integer("held", value, -_MOST_HELD, _MOST_HELD) for value in row]
-            for row in stored["held"]
-        ]
-        if np.shape(rows) != self._shape:
-            raise FormatError("a saved stream with another number of buffers")
-        held = np.array(rows, np.int64)
-        count = len(self.buffers.decays)
-        remainders = held[1 + count :]
-        if np.any(remainders < 0) or np.any(remainders >> self.buffers.decays[:, 1:]):
-            raise FormatError("a saved stream with remainders out of range")
-        draws, drawn = Draws.restored(self.draws.law, stored["generator"])
-        again = BufferedNoise(self.buffers, self.width, self.bits, draws)
-        return again, _Held(held, drawn)
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return 2 * len(self.buffers.decays) + 1, self.width
-
-    @property
-    def _lattice(self) -> list[int]:
-        """The law of the draws and the bits, exactly, and what the buffers are multiplied with."""
-        law = self.draws.law
-        assert isinstance(law, DiscreteGaussian)
-        numbers = np.concatenate([self.buffers.decays, self.buffers.weights]).ravel().tolist()
-        return [law.sigma_squared.numerator, law.sigma_squared.denominator, self.bits, *numbers]

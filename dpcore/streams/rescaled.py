@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from .. import _check
 from ..errors import FormatError
 from ..kernels.trees.buffers import rescaled_variances
 from .base import StreamNoise
+from .buffered_noise import BufferedNoise
 from .buffers import Buffers
-
-if TYPE_CHECKING:
-    from .buffered_toeplitz import BufferedNoise
 
 __all__ = ["MOST_RESCALED", "RescaledNoise"]
 

@@ -25,7 +25,7 @@ def odd_digits(steps: int) -> np.ndarray:
 
     The digits are -(k - 1) / 2 to (k - 1) / 2.
     """
-    best = None
+    best = np.full(steps, np.inf)
     for base in range(3, 64, 2):
         height = 1
         while (base**height - 1) // 2 < steps:
@@ -36,7 +36,7 @@ def odd_digits(steps: int) -> np.ndarray:
             terms += np.abs(digit)
             numbers = (numbers - digit) // base
         variances = 2.0 * height**2 * terms
-        if best is None or variances.mean() < best.mean():
+        if variances.mean() < best.mean():
             best = variances
     return best
 
@@ -48,7 +48,7 @@ def square_root(steps: int) -> np.ndarray:
     """
     k = np.arange(1, steps)
     squares = np.cumsum(np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))]) ** 2)
-    return squares[-1] * squares
+    return np.asarray(squares[-1] * squares)
 
 
 def best_of_any(steps: int, weights: np.ndarray | None = None, rounds: int = 100) -> np.ndarray:
@@ -67,16 +67,16 @@ def best_of_any(steps: int, weights: np.ndarray | None = None, rounds: int = 100
     half = np.sqrt(v)
     gram = _root(half[:, None] * workload * half) / (half[:, None] * half)
     gram /= np.diag(gram).max()
-    return np.einsum("ij,ij->i", prefix @ np.linalg.inv(gram), prefix)
+    return np.asarray(np.einsum("ij,ij->i", prefix @ np.linalg.inv(gram), prefix))
 
 
 def largest_of_any(steps: int, rounds: int = 60) -> np.ndarray:
     """Return the variances of the factorisation with the least largest variance, nearly."""
     weights = np.full(steps, 1.0 / steps)
-    best = None
+    best = np.full(steps, np.inf)
     for at in range(rounds):
         variances = best_of_any(steps, weights, rounds=15)
-        if best is None or variances.max() < best.max():
+        if variances.max() < best.max():
             best = variances
         weights = weights * (variances / variances.mean()) ** (2.0 if at < rounds // 2 else 0.5)
         weights /= weights.sum()
@@ -85,4 +85,4 @@ def largest_of_any(steps: int, rounds: int = 60) -> np.ndarray:
 
 def _root(matrix: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

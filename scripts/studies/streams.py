@@ -1,10 +1,13 @@
 """Running counts and curves beside others: docs/guides/streams.md, and its picture."""
 
+from typing import Final
+
 import numpy as np
 from _pages import fill, parts, save, table
 from _studies import given
 
 import dpcore as dp
+from dpcore.privacy.guarantees import Neighbours
 from dpcore.streams import BufferedToeplitz, ConsistentTree, DyadicTree, RunningCDF
 
 from ._stream_rivals import (
@@ -16,7 +19,9 @@ from ._stream_rivals import (
     square_root,
 )
 
-ADDED, BOTH = "add-or-remove-one", "replace-one"
+ADDED: Final = "add-or-remove-one"
+BOTH: Final = "replace-one"
+RELATIONS: Final[tuple[Neighbours, ...]] = (ADDED, BOTH)
 HORIZONS = (128, 1024, 2**13, 2**16)
 DAYS = (30, 365, 1000)
 CELLS = 1024
@@ -29,7 +34,7 @@ def pair(variances: np.ndarray) -> str:
 
 def of(mechanism: dp.streams.StreamMechanism, steps: int) -> np.ndarray:
     """Return the variances of all steps of a horizon."""
-    return mechanism.noise_deviation(steps) ** 2
+    return np.asarray(mechanism.noise_deviation(steps)) ** 2
 
 
 def with_epsilon(steps: int) -> list[str]:
@@ -89,8 +94,8 @@ def last_day(days: int) -> list[str]:
         ({"epsilon": 1.0}, dp.mechanisms.Hierarchy(1.0, neighbours=ADDED)),
     ):
         once = np.sqrt(one.mean_squared_error(CELLS))
-        for relation in (ADDED, BOTH):
-            stream = RunningCDF(grid, days, **budget, neighbours=relation)
+        for relation in RELATIONS:
+            stream = RunningCDF(grid, days, **budget, neighbours=relation)  # type: ignore[arg-type]
             deviations = [float(n.deviation(np.array([days]))[0]) for n in stream._noises]
             error = np.sqrt(stream._questions.variances(deviations).mean())
             cells.append(f"{error / once:.2f}")

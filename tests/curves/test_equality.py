@@ -57,7 +57,7 @@ def test_one_number_makes_a_difference():
     assert curve != curve.to_json()
     box = FIRST["box"]
     assert box != replace(box, outliers=np.array([1.0]))
-    assert box != replace(box, median=box.upper_quartile)
+    assert box != replace(box, median=box.third_quartile)
 
 
 def test_whole_numbers_are_equal_to_the_same_reals():
