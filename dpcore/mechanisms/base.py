@@ -83,6 +83,8 @@ class Mechanism(ABC):
         Whether a release is the exact counts plus noise whose law does not depend on them.
     loses_records
         Whether a release loses detail besides noise, and ``release_with_deviation`` says how much.
+    simulates_only
+        Whether it is the law of releases that others make, and makes none itself.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Mechanism(ABC):
     one_row_only: ClassVar[bool] = False
     is_additive: ClassVar[bool] = False
     loses_records: ClassVar[bool] = False
+    simulates_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -374,7 +377,9 @@ def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> Non
     if isinstance(value, kind) and not isinstance(value, type):
         return
     own = sorted(
-        made.__name__ for made in _registry.values() if made.__module__.startswith("dpcore.")
+        made.__name__
+        for made in _registry.values()
+        if made.__module__.startswith("dpcore.") and not made.simulates_only
     )
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
     given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

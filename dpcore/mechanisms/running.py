@@ -176,6 +176,7 @@ class AfterSteps(Mechanism):
     """
 
     name: ClassVar[str] = "running-cdf"
+    simulates_only: ClassVar[bool] = True
 
     epsilon: float | Fraction | None = None
     _: KW_ONLY

@@ -7,6 +7,7 @@ from _pages import fill, parts, save, table
 from _studies import given
 
 import dpcore as dp
+from dpcore.curves.colours import BLUE, GREEN, GREY, ORANGE
 from dpcore.privacy.guarantees import Neighbours
 from dpcore.streams import BufferedToeplitz, ConsistentTree, DyadicTree, RunningCDF
 
@@ -115,19 +116,20 @@ def picture() -> None:
         shown.append(curve.quantile([0.25, 0.5, 0.75]))
         truth.append(np.quantile(np.concatenate(arrived), [0.25, 0.5, 0.75]))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-    left.plot(np.array(truth), color="0.7", linewidth=4, label=["records", None, None])
-    left.plot(np.array(shown), color="C0", linewidth=1, label=["released, rho = 0.5", None, None])
+    left.plot(np.array(truth), color=GREY, linewidth=4, label=["records", None, None])
+    left.plot(np.array(shown), color=BLUE, linewidth=1, label=["released, rho = 0.5", None, None])
     left.set(xlabel="day (100 records each)", ylabel="quartiles so far", ylim=(0, 30))
     left.legend(loc="upper left", frameon=False)
     horizons = 2 ** np.arange(3, 17)
-    for name, deviation in (
-        ("DyadicTree (ECDF paper)", lambda t: of(DyadicTree(1.0, neighbours=ADDED), t)),
-        ("binary tree", binary_tree),
-        ("odd digits", odd_digits),
-        ("ConsistentTree", lambda t: of(ConsistentTree(1.0, neighbours=ADDED), t)),
+    for colour, name, deviation in (
+        (ORANGE, "DyadicTree (ECDF paper)", lambda t: of(DyadicTree(1.0, neighbours=ADDED), t)),
+        (GREY, "binary tree", binary_tree),
+        (GREEN, "odd digits", odd_digits),
+        (BLUE, "ConsistentTree", lambda t: of(ConsistentTree(1.0, neighbours=ADDED), t)),
     ):
         means = [np.sqrt(np.mean(deviation(int(t)))) for t in horizons]
-        right.plot(horizons, means, label=name, linewidth=2 if name == "ConsistentTree" else 1)
+        width = 2 if colour == BLUE else 1
+        right.plot(horizons, means, color=colour, label=name, linewidth=width)
     right.set(xlabel="horizon (steps)", ylabel="deviation of a count, epsilon = 1", xscale="log")
     right.set_ylim(0, 70)
     right.legend(loc="upper left", frameon=False)

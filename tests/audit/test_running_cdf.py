@@ -212,9 +212,14 @@ def weights_of(buffers, horizon):
 
 
 def toeplitz_shifts(noise, horizon):
-    _, c = weights_of(noise.buffers, horizon)
+    """What a record of each step shifts the draws by, in counts: columns of C, scaled."""
+    _, c = weights_of(noise.inner.buffers, horizon)
     c = np.array([float(value) for value in c])
-    return [np.concatenate([np.zeros(step), c[: horizon - step]]) for step in range(horizon)]
+    return [
+        np.concatenate([np.zeros(step), c[: horizon - step]])
+        * float(noise._scales[step] / 2**noise.inner.bits)
+        for step in range(horizon)
+    ]
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -226,6 +231,7 @@ def test_rho_of_the_buffers(horizon, cells, neighbours):
     (noise,) = stream._noises
     columns = toeplitz_shifts(noise, horizon)
     assert all((column >= 0).all() for column in columns)
+    noise = noise.inner
     largest = 4**noise.bits * max(
         sum(float((part_of**2).sum()) for part_of in change)
         for change in never_and_moved(stream._questions, columns, cells, neighbours)
@@ -262,13 +268,15 @@ def test_rho_of_the_buffers_with_all_rounding(horizon, cells, neighbours, rho):
     (noise,) = stream._noises
     rng = np.random.default_rng(1)
     steps = [(np.arange(horizon) >= step).astype(np.int64) for step in range(horizon)]
+    scales, noise = noise._scales[:, None], noise.inner
     allowed = 2 * rho * noise.draws.law.sigma_squared
     for change in never_and_moved(stream._questions, steps, cells, neighbours):
         for _ in range(3):
             shape = change[0].shape
             deviation = float(noise.draws.law.sigma_squared) ** 0.5
             wanted = np.rint(rng.normal(0.0, 2 * deviation, shape)).astype(np.int64)
-            other = wanted + (change[0] << noise.bits)
+            moved = np.diff(change[0], axis=0, prepend=0) * scales  # the scaled increments
+            other = wanted + np.cumsum(moved, axis=0)
             apart = drawn_for(noise, wanted, horizon) - drawn_for(noise, other, horizon)
             assert sum(int(d) ** 2 for d in apart.ravel()) <= allowed
 
