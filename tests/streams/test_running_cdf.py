@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -386,6 +387,19 @@ def test_written_and_read_again_it_is_the_same(budget, horizon):
     assert law.describe() == curve.mechanism
     assert law.step == 3
     np.testing.assert_allclose(law.noise_deviation(8), curve.noise_deviation)
+
+
+def test_another_process_studies_a_curve_without_its_stream(tmp_path):
+    path = tmp_path / "curve.json"
+    path.write_text(seeded().add_counts(np.full(8, 500)).to_json())
+    script = (
+        "import sys, dpcore as dp; curve = dp.load(sys.argv[1]);"
+        "print(dp.interval(curve, lambda curve: curve.quantile(0.5)));"
+        "print(dp.mechanisms.from_curve(curve).step)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\n1\n")
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
