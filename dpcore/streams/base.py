@@ -28,6 +28,7 @@ __all__ = [
     "StreamNoise",
     "checked_horizon",
     "from_form",
+    "known_horizon",
     "to_form",
 ]
 
@@ -166,6 +167,9 @@ class StreamMechanism(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if isinstance(name := cls.__dict__.get("name"), str):
+            known = _registry.get(name)  # a dataclass with slots is defined twice
+            if known is not None and _place(known) != _place(cls):
+                raise ParameterError("name", name, f"is the name of {known.__qualname__}")
             _registry[name] = cls
 
     @abstractmethod
@@ -225,7 +229,7 @@ class StreamMechanism(ABC):
             at = np.arange(1, checked_horizon(horizon) + 1)
         else:
             at = _check.array("steps", steps, "iu", "must hold integers").astype(np.int64)
-            most = MOST_STEPS if horizon is None else checked_horizon(horizon)
+            most = known_horizon(horizon) or MOST_STEPS
             if at.size and not 1 <= at.min() <= at.max() <= most:
                 raise ParameterError("steps", steps, f"must be between 1 and {most}")
         deviations = self.noise(horizon).deviation(at.reshape(-1))
@@ -243,7 +247,7 @@ class StreamMechanism(ABC):
         return Allowance.checked(**stated)
 
     def with_share(self, share: Fraction) -> StreamMechanism:
-        """Return the mechanism with a share of its budget, of epsilon or rho.
+        """Return the mechanism with a share of its budget: epsilon, or rho, also for a delta.
 
         Examples
         --------
@@ -254,9 +258,12 @@ class StreamMechanism(ABC):
         """
         if share == 1:
             return self
-        name = "epsilon" if self.budget.epsilon is not None else "rho"
-        whole: Fraction = getattr(self.budget, name)
-        made: StreamMechanism = replace(self, **{name: whole * share})  # type: ignore[type-var]
+        budget = self.budget
+        name = "epsilon" if budget.epsilon is not None else "rho"
+        shared = {name: getattr(budget, name) * share}
+        if budget.stated is not None:  # epsilon with delta has no shares, but its rho has
+            shared |= {"epsilon": None, "delta": None}
+        made: StreamMechanism = replace(self, **shared)  # type: ignore[type-var]
         return made
 
     def describe(self) -> dict[str, Any]:
@@ -275,6 +282,11 @@ class StreamMechanism(ABC):
 def checked_horizon(horizon: object) -> int:
     """Return a number of steps, or refuse it."""
     return _check.integer("horizon", horizon, 1, MOST_STEPS)
+
+
+def known_horizon(horizon: object) -> int | None:
+    """Return a number of steps as a Python integer, which does not overflow, or None."""
+    return None if horizon is None else checked_horizon(horizon)
 
 
 def to_form(mechanism: StreamMechanism) -> dict[str, Any]:
@@ -316,3 +328,7 @@ def _of_plain(value: Any) -> Any:
         return value
     exact = Fraction(*value)
     return float(exact) if float(exact) == exact else exact
+
+
+def _place(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__

@@ -17,7 +17,7 @@ from ..kernels.trees import consistent as kernels
 from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Law
 from ..privacy.guarantees import Neighbours
-from .base import MOST_STEPS, ONE, Change, StreamMechanism, StreamNoise, checked_horizon
+from .base import MOST_STEPS, ONE, Change, StreamMechanism, StreamNoise, known_horizon
 from .draws import Drawn, Draws, child_of
 
 __all__ = ["ConsistentTree"]
@@ -106,9 +106,10 @@ class ConsistentTree(StreamMechanism):
         """
         epochs = []
         end = 0
-        for branching in self._trees(horizon):
+        steps = known_horizon(horizon)
+        for branching in self._trees(steps):
             size = math.prod(branching)
-            changes = self._changes(branching, horizon, change.apart) * change.amount
+            changes = self._changes(branching, steps, change.apart) * change.amount
             epochs.append(_Epoch(end, size, branching, self.budget.law(changes)))
             end += size
         return _ConsistentNoise(tuple(epochs), width, child_of(rng))
@@ -120,11 +121,10 @@ class ConsistentTree(StreamMechanism):
                 what = 'must be "auto" if the horizon is not known'
                 raise ParameterError("branching", self.branching, what)
             return _growing()
-        steps = checked_horizon(horizon)
         if self.branching == "auto":
-            return [_best(steps)]
-        if math.prod(self.branching) < steps:
-            what = f"must have a product of at least the horizon, {steps}"
+            return [_best(horizon)]
+        if math.prod(self.branching) < horizon:
+            what = f"must have a product of at least the horizon, {horizon}"
             raise ParameterError("branching", self.branching, what)
         return [self.branching]
 

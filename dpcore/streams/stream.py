@@ -20,14 +20,13 @@ from ..privacy.guarantees import Privacy
 from ..privacy.spending import Account, unwatched
 from ..records.files import FileError
 from . import saved
-from .base import MOST_STEPS, StreamMechanism, StreamNoise, from_form, to_form
+from .base import MOST_STEPS, StreamMechanism, StreamNoise, from_form, known_horizon, to_form
 
 __all__ = ["CounterBusyError", "CounterClosedError", "State", "Stream"]
 
 # Noise is larger than 2^56 with probability exp(-500), so 64 bits are enough.
 _MOST_COUNT: Final = 2**60
 _STEPS_AT_ONCE: Final = 2**14  # bounds the memory of a call that takes many steps
-_registry: Final[dict[str, type[Stream]]] = {}
 
 
 class CounterClosedError(DpcoreError, RuntimeError):
@@ -77,11 +76,6 @@ class Stream(ABC):
         "_state",
     )
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "kind" in cls.__dict__:
-            _registry[cls.kind] = cls
-
     def _begin(
         self,
         mechanism: StreamMechanism,
@@ -91,7 +85,8 @@ class Stream(ABC):
         simulated: bool,
     ) -> None:
         """Set up the fields, and charge the budgets that watch; everything has been checked."""
-        self._mechanism, self._horizon, self._noises = mechanism, horizon, tuple(noises)
+        self._mechanism, self._noises = mechanism, tuple(noises)
+        self._horizon = known_horizon(horizon)
         self._privacy = replace(mechanism.privacy, simulated=simulated)
         self._account = Account(self.privacy, type(self).__name__)  # pays for all steps once
         sums = np.zeros(sum(noise.width for noise in noises), np.int64)

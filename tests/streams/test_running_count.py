@@ -16,7 +16,7 @@ from dpcore.kernels.trees import streams as kernels
 from dpcore.mechanisms import Dyadic
 from dpcore.noise import DiscreteGaussian, DiscreteLaplace
 from dpcore.noise.sources import GeneratorSource
-from dpcore.streams import DyadicTree, RunningCount
+from dpcore.streams import BufferedToeplitz, ConsistentTree, DyadicTree, RunningCount
 from dpcore.streams import draws as draws_module
 from tests import reference
 from tests.streams.counters import BUDGETS, seeded
@@ -343,3 +343,36 @@ def test_errors_quote_no_increment(secret):
         assert "7654321" not in str(caught.value)
         assert str(secret) not in repr(vars(caught.value))
     assert counter.step == 0
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
+def test_a_horizon_of_numpy_is_the_same_number(kind, budget, tmp_path):
+    counter = RunningCount(kind(30), rng=np.random.default_rng(1), **budget)
+    same = RunningCount(30, rng=np.random.default_rng(1), **budget)
+    assert counter.noise_deviation() == same.noise_deviation()
+    assert counter.add(10**6) == same.add(10**6)
+    counter.save(tmp_path / "count")
+    assert RunningCount.resume(tmp_path / "count").add(5) == same.add(5)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int64])
+def test_noise_covers_a_record_that_moves_whatever_holds_the_horizon(kind):
+    tree = ConsistentTree(1.0, branching=(2, 240))
+    assert tree.noise(kind(250)).epochs[0].law == tree.noise(250).epochs[0].law
+    assert tree.noise(250).epochs[0].law.scale == 4
+
+
+@pytest.mark.parametrize("kind", [BufferedToeplitz, DyadicTree])
+def test_a_share_of_epsilon_with_delta_is_one_of_its_rho(kind):
+    whole = kind(epsilon=1.0, delta=1e-6)
+    half = whole.with_share(Fraction(1, 2))
+    assert half.budget.rho == whole.budget.rho / 2
+    assert half.budget.stated is None
+
+
+def test_a_name_of_another_mechanism_is_refused():
+    with pytest.raises(dp.ParameterError, match="name of ConsistentTree"):
+
+        class Other(ConsistentTree):
+            name = ConsistentTree.name
