@@ -136,7 +136,8 @@ class RunningCDF(Stream):
         Parameters
         ----------
         values
-            (n,) numbers, in any container that ``dpcore.cdf`` takes; also none.
+            (n,) numbers, in any container that ``dpcore.cdf`` takes; also none. At most
+            2^48 / horizon for rho (65,536 without a horizon), and 2^60 / horizon for epsilon.
         nan_policy
             "raise" or "omit", as in ``dpcore.cdf``.
 
