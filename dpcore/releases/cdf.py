@@ -298,6 +298,8 @@ def asked(
         relation = "replace-one" if neighbours is None else neighbours
         return Allowance.checked(epsilon, rho, relation, delta)
     check_mechanism("mechanism", mechanism)
+    if mechanism.simulates_only:
+        raise ParameterError("mechanism", mechanism.name, "must be for releases")
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:

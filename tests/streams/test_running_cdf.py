@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.mechanisms.descriptions import from_curve
-from dpcore.mechanisms.running import AfterSteps
+from dpcore.mechanisms.running import AfterSteps, questions
 from dpcore.streams import CounterClosedError, DyadicTree, RunningCDF, RunningCount
 from dpcore.streams.base import Change
 from tests.records.test_columns_of_libraries import HOLDERS, VALUES
@@ -445,3 +445,11 @@ def test_shares_of_the_parts_are_the_whole(cells):
     for budget in BUDGETS:
         stream = seeded(grid=dp.Grid.uniform(0, 1, cells), **budget)
         assert sum((part.share for part in stream._questions.parts), Fraction(0)) == 1
+
+
+def test_a_law_for_simulations_is_refused_before_a_budget_is_charged():
+    law = AfterSteps(1.0, deviations=(9.0,) * len(questions(8, is_gaussian=False).parts))
+    budget = dp.Budget(epsilon=5.0)
+    with budget, pytest.raises(dp.ParameterError, match="mechanism"):
+        dp.cdf([1.0], dp.Grid.uniform(0, 8, 8), law)
+    assert not budget.log
