@@ -23,6 +23,7 @@ from ..privacy.guarantees import Neighbours, Privacy
 __all__ = [
     "MOST_STEPS",
     "ONE",
+    "AdditiveNoise",
     "Change",
     "StreamMechanism",
     "StreamNoise",
@@ -60,7 +61,7 @@ ONE: Final = Change()  # of one counter, which counts each record once
 class StreamNoise(ABC):
     """The noise of the running sums of ``width`` counters. It has a source of draws, but no state.
 
-    The state is a value that ``start`` and ``add`` return. It is never changed, so that an
+    The state is a value that ``start`` and ``outputs`` return. It is never changed, so that an
     interrupted call can go back. All of it is secret.
     """
 
@@ -79,6 +80,53 @@ class StreamNoise(ABC):
     @abstractmethod
     def start(self) -> Any:
         """Return the state before the first step."""
+
+    @abstractmethod
+    def outputs(
+        self,
+        increments: NDArray[np.int64],
+        before: NDArray[np.int64],
+        at: int,
+        state: Any,
+    ) -> tuple[NDArray[np.float64], Any]:
+        """Return the noisy running sums after some steps, and the state after them.
+
+        Parameters
+        ----------
+        increments
+            (K, W), of the steps at + 1, ..., at + K.
+        before
+            (W,), the exact sums before them.
+
+        Returns
+        -------
+        outputs
+            (K, W).
+        state
+            The state after these steps.
+        """
+
+    @abstractmethod
+    def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise at some steps (1 to horizon), in counts."""
+
+    @abstractmethod
+    def describe(self, state: Any) -> dict[str, Any]:
+        """Return the state for ``restored``, in integers, strings, lists and objects."""
+
+    @abstractmethod
+    def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, Any]:
+        """Return noise like this one, and the state after ``at`` steps that was described.
+
+        Raises
+        ------
+        DpcoreError, KeyError, TypeError, ValueError, OverflowError
+            It is no such description.
+        """
+
+
+class AdditiveNoise(StreamNoise):
+    """Noise that does not depend on the increments, and is added to their exact sums."""
 
     @abstractmethod
     def next(
@@ -103,44 +151,11 @@ class StreamNoise(ABC):
         at: int,
         state: Any,
     ) -> tuple[NDArray[np.float64], Any]:
-        """Return the noisy running sums after some steps, and the state after them.
-
-        Parameters
-        ----------
-        increments
-            (K, W), of the steps at + 1, ..., at + K.
-        before
-            (W,), the exact sums before them.
-
-        Returns
-        -------
-        outputs
-            (K, W).
-        state
-            The state after these steps.
-        """
+        """Return the noisy running sums after some steps; see ``StreamNoise``."""
         whole, rest, state = self.next(increments.shape[0], at, state)
         whole += before
         whole += np.cumsum(increments, axis=0)
         return whole + rest, state
-
-    @abstractmethod
-    def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise at some steps (1 to horizon), in counts."""
-
-    @abstractmethod
-    def describe(self, state: Any) -> dict[str, Any]:
-        """Return the state for ``restored``, in integers, strings, lists and objects."""
-
-    @abstractmethod
-    def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, Any]:
-        """Return noise like this one, and the state after ``at`` steps that was described.
-
-        Raises
-        ------
-        DpcoreError, KeyError, TypeError, ValueError, OverflowError
-            It is no such description.
-        """
 
 
 class StreamMechanism(ABC):

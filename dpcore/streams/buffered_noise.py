@@ -12,7 +12,7 @@ from .. import _check
 from ..errors import FormatError
 from ..kernels.trees import buffers as kernels
 from ..noise.laws import DiscreteGaussian
-from .base import StreamNoise
+from .base import AdditiveNoise, StreamNoise
 from .buffers import Buffers
 from .draws import Drawn, Draws
 
@@ -29,7 +29,7 @@ class _Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BufferedNoise(StreamNoise):
+class BufferedNoise(AdditiveNoise):
     """Noise of ``width`` counters from buffers.
 
     Parameters

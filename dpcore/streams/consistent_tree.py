@@ -17,7 +17,15 @@ from ..kernels.trees import consistent as kernels
 from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Law
 from ..privacy.guarantees import Neighbours
-from .base import MOST_STEPS, ONE, Change, StreamMechanism, StreamNoise, known_horizon
+from .base import (
+    MOST_STEPS,
+    ONE,
+    AdditiveNoise,
+    Change,
+    StreamMechanism,
+    StreamNoise,
+    known_horizon,
+)
 from .draws import Drawn, Draws, child_of
 
 __all__ = ["ConsistentTree"]
@@ -186,7 +194,7 @@ class _Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ConsistentNoise(StreamNoise):
+class _ConsistentNoise(AdditiveNoise):
     epochs: tuple[_Epoch, ...]
     width: int
     rng: np.random.Generator | None

@@ -17,7 +17,7 @@ from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Law
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
-from .base import ONE, Change, StreamMechanism, StreamNoise, checked_horizon
+from .base import ONE, AdditiveNoise, Change, StreamMechanism, StreamNoise, checked_horizon
 from .draws import Drawn, Draws, child_of
 
 __all__ = ["DyadicTree"]
@@ -125,7 +125,7 @@ class _Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _TreeNoise(StreamNoise):
+class _TreeNoise(AdditiveNoise):
     thresholds: int
     base: int
     width: int

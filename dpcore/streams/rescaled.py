@@ -68,12 +68,6 @@ class RescaledNoise(StreamNoise):
         """Return the state before the first step."""
         return _Held(np.zeros(self.width), np.zeros(self.width, np.int64), self.inner.start())
 
-    def next(
-        self, count: int, at: int, state: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], Any]:
-        """Refuse: the noise of the outputs is not apart from the increments."""
-        raise NotImplementedError
-
     def outputs(
         self,
         increments: NDArray[np.int64],
