@@ -16,6 +16,7 @@ from .hierarchy import Hierarchy, Histogram
 from .no_noise import NoNoise
 from .polynomial import PolynomialProjection
 from .queries import HistogramQueries
+from .running import AfterSteps as _AfterSteps  # noqa: F401 (enters the registry)
 from .selection import above_threshold, exponential_mechanism
 from .simulated_deviation import with_simulated_deviation
 from .toeplitz import ToeplitzGaussian

@@ -84,7 +84,7 @@ class Mechanism(ABC):
     loses_records
         Whether a release loses detail besides noise, and ``release_with_deviation`` says how much.
     simulates_only
-        Whether it is the law of releases that others make, and makes none itself.
+        Whether it is the law of releases that others make. Then it draws for studies alone.
 
     Examples
     --------
@@ -215,6 +215,8 @@ class Mechanism(ABC):
         array([[ 43,  69,  91, 100],
                [ 33,  66,  87, 100]])
         """
+        if self.simulates_only and rng is None:
+            raise ParameterError("rng", None, "must be a generator: this law is for simulations")
         exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         threads = checked_workers(workers)
@@ -361,8 +363,8 @@ def registered(name: str) -> type[Mechanism] | None:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all mechanisms that are defined, in alphabetical order."""
-    return tuple(sorted(_all_named()))
+    """Return the names of all mechanisms for releases that are defined, in alphabetical order."""
+    return tuple(sorted(name for name, cls in _all_named().items() if not cls.simulates_only))
 
 
 def checked_size(argument: str, n: int) -> int:
@@ -375,6 +377,8 @@ def checked_size(argument: str, n: int) -> int:
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
     """Refuse a value that is not a mechanism of this kind, or is its class; say what to write."""
     if isinstance(value, kind) and not isinstance(value, type):
+        if isinstance(value, Mechanism) and value.simulates_only:
+            raise ParameterError(argument, value.name, "must be for releases")
         return
     own = sorted(
         made.__name__

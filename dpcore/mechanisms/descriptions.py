@@ -58,10 +58,7 @@ def from_description(
     ParameterError
         There is none. The error names ``argument``.
     """
-    name = str(description.get("name"))
-    if name == "running-cdf":  # not in the registry from the start: nobody can choose it
-        from . import running  # noqa: F401
-    kind = registered(name)
+    kind = registered(str(description.get("name")))
     if kind is None:
         what = f"must be released by one of {', '.join(names())}"
         raise ParameterError(argument, description, what)

@@ -239,21 +239,6 @@ class AfterSteps(Mechanism):
         parameters["deviations"] = tuple(map(float, written.split(",")))
         return super(AfterSteps, cls).from_description(parameters, relation)
 
-    def release(self, counts: Any, *, rng: Any = None, **options: Any) -> NDArray[Any]:
-        """Return simulated cumulative counts, (N,) or (replicates, N); see ``Mechanism``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpcore.mechanisms.running import AfterSteps
-        >>> law = AfterSteps(1.0, deviations=(9.0,))
-        >>> law.release(np.array([400, 300, 200, 100]), rng=np.random.default_rng(1)).round()
-        array([ 400.,  698.,  905., 1006.])
-        """
-        if rng is None:
-            raise ParameterError("rng", None, "must be a generator: this law is for simulations")
-        return super(AfterSteps, self).release(counts, rng=rng, **options)
-
     def _questions(self, size: int) -> Questions:
         return questions(size, is_gaussian=self._budget().rho is not None)
 

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian, DiscreteLaplace, rounded_up
 from .guarantees import Neighbours, Privacy, double_above, zcdp_rho
 
-__all__ = ["Allowance", "Law"]
+__all__ = ["Allowance", "Law", "refuse_beside_mechanism"]
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -168,6 +168,13 @@ class Allowance:
     def _too_small(self, why: str) -> ParameterError:
         name, value = next(iter(self.describe().items()))
         return ParameterError(name, value, f"is too small: {why}")
+
+
+def refuse_beside_mechanism(**stated: object) -> None:
+    """Refuse a budget that is stated a second time, beside a mechanism, which states its own."""
+    for name, value in stated.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given with a mechanism")
 
 
 def _double_if_exact(number: Fraction | None) -> float | Fraction | None:

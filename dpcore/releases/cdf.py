@@ -22,7 +22,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..planning.most_accurate import most_accurate
-from ..privacy.allowance import Allowance
+from ..privacy.allowance import Allowance, refuse_beside_mechanism
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
 from ..records.column import Column
@@ -298,12 +298,7 @@ def asked(
         relation = "replace-one" if neighbours is None else neighbours
         return Allowance.checked(epsilon, rho, relation, delta)
     check_mechanism("mechanism", mechanism)
-    if mechanism.simulates_only:
-        raise ParameterError("mechanism", mechanism.name, "must be for releases")
-    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
-    for name, value in given.items():
-        if value is not None:
-            raise ParameterError(name, value, "must not be given with a mechanism")
+    refuse_beside_mechanism(epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta)
     return mechanism
 
 

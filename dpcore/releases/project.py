@@ -14,6 +14,7 @@ from ..errors import ParameterError
 from ..mechanisms import PolynomialProjection
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
+from ..privacy.allowance import refuse_beside_mechanism
 from ..privacy.spending import releasing
 from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
 from ..summaries.totals import NanPolicy
@@ -160,8 +161,6 @@ def _chosen(
         mechanism.noise()  # refuses a budget that is too small
         return mechanism
     check_mechanism("mechanism", mechanism, PolynomialProjection)
-    for name, value in {"epsilon": epsilon, "delta": delta, "rho": rho}.items():
-        if value is not None:
-            raise ParameterError(name, value, "must not be given with a mechanism")
+    refuse_beside_mechanism(epsilon=epsilon, delta=delta, rho=rho)
     mechanism.noise()
     return mechanism

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..errors import DtypeError, ParameterError
-from ..privacy.allowance import Allowance
+from ..errors import DtypeError
+from ..privacy.allowance import Allowance, refuse_beside_mechanism
 from ..privacy.guarantees import Neighbours
 from .base import StreamMechanism
 from .buffered_toeplitz import BufferedToeplitz
@@ -28,10 +28,7 @@ def asked(
     if not isinstance(mechanism, StreamMechanism):
         given = mechanism.__name__ if isinstance(mechanism, type) else type(mechanism).__name__
         raise DtypeError("mechanism", given, "must be a mechanism of dpcore.streams")
-    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
-    for name, value in given.items():
-        if value is not None:
-            raise ParameterError(name, value, "must not be given with a mechanism")
+    refuse_beside_mechanism(epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta)
     return mechanism
 
 
