@@ -28,6 +28,7 @@ __all__ = [
     "StreamMechanism",
     "StreamNoise",
     "checked_horizon",
+    "deviations_at",
     "from_form",
     "known_horizon",
     "to_form",
@@ -49,10 +50,14 @@ class Change(NamedTuple):
     apart
         Whether a record that is replaced may move to other counters. Then its two changes add up.
         Otherwise there is one counter, and they may cancel in part.
+    epochs
+        In how many stretches of time, with noise of their own, its two changes may lie: 1 or 2. If
+        2, ``apart`` must be True.
     """
 
     amount: Fraction = Fraction(1)
     apart: bool = False
+    epochs: int = 1
 
 
 ONE: Final = Change()  # of one counter, which counts each record once
@@ -82,6 +87,10 @@ class StreamNoise(ABC):
         """Return the state before the first step."""
 
     @abstractmethod
+    def start_after(self, state: Any) -> Any:
+        """Return a state before the first step, whose draws follow those of ``state``."""
+
+    @abstractmethod
     def outputs(
         self,
         increments: NDArray[np.int64],
@@ -109,6 +118,18 @@ class StreamNoise(ABC):
     @abstractmethod
     def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise at some steps (1 to horizon), in counts."""
+
+    @abstractmethod
+    def difference_deviation(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise at ``last`` minus the noise at ``first``.
+
+        Parameters
+        ----------
+        first, last
+            (K,) steps, 1 <= first <= last <= horizon.
+        """
 
     @abstractmethod
     def describe(self, state: Any) -> dict[str, Any]:
@@ -241,14 +262,8 @@ class StreamMechanism(ABC):
         array([40.2, 40.2])
         """
         if steps is None:
-            at = np.arange(1, checked_horizon(horizon) + 1)
-        else:
-            at = _check.array("steps", steps, "iu", "must hold integers").astype(np.int64)
-            most = known_horizon(horizon) or MOST_STEPS
-            if at.size and not 1 <= at.min() <= at.max() <= most:
-                raise ParameterError("steps", steps, f"must be between 1 and {most}")
-        deviations = self.noise(horizon).deviation(at.reshape(-1))
-        return float_or_array(deviations.reshape(at.shape))
+            steps = np.arange(1, checked_horizon(horizon) + 1)
+        return deviations_at(self.noise(horizon), horizon, steps)
 
     @property
     def privacy(self) -> Privacy:
@@ -297,6 +312,15 @@ class StreamMechanism(ABC):
 def checked_horizon(horizon: object) -> int:
     """Return a number of steps, or refuse it."""
     return _check.integer("horizon", horizon, 1, MOST_STEPS)
+
+
+def deviations_at(noise: StreamNoise, horizon: int | None, steps: ArrayLike) -> Any:
+    """Return the standard deviation of the noise at some steps, of their shape, or refuse them."""
+    at = _check.array("steps", steps, "iu", "must hold integers").astype(np.int64)
+    most = known_horizon(horizon) or MOST_STEPS
+    if at.size and not 1 <= at.min() <= at.max() <= most:
+        raise ParameterError("steps", steps, f"must be between 1 and {most}")
+    return float_or_array(noise.deviation(at.reshape(-1)).reshape(at.shape))
 
 
 def known_horizon(horizon: object) -> int | None:

@@ -58,6 +58,10 @@ class BufferedNoise(AdditiveNoise):
         """Return the state before the first step."""
         return _Held(np.zeros(self._shape, np.int64), self.draws.start())
 
+    def start_after(self, state: _Held) -> _Held:
+        """Return a state before the first step, whose draws follow those of ``state``."""
+        return _Held(np.zeros(self._shape, np.int64), state.drawn)
+
     def next(
         self, count: int, at: int, state: _Held
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], _Held]:
@@ -79,6 +83,16 @@ class BufferedNoise(AdditiveNoise):
         """Return the standard deviation of the noise at some steps."""
         scale = self.draws.law.variance**0.5 * 2.0**-self.bits
         deviations: NDArray[np.float64] = scale * np.sqrt(self.buffers.squares_of_b(steps))
+        return deviations
+
+    def difference_deviation(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise at ``last`` minus the noise at ``first``."""
+        scale = self.draws.law.variance**0.5 * 2.0**-self.bits
+        deviations: NDArray[np.float64] = scale * np.sqrt(
+            self.buffers.squares_of_difference(first, last)
+        )
         return deviations
 
     def describe(self, state: _Held) -> dict[str, Any]:

@@ -144,7 +144,8 @@ class BufferedToeplitz(StreamMechanism):
         else:
             square = 2.0 * buffers.one if change.apart else buffers.moved
             crossed, times = 2.0 * column + buffers.one, 1 + change.apart
-        touched = min(width, times * max(1, int(change.amount)))
+        # each stretch of time has draws of its own for each counter
+        touched = min(width * change.epochs, times * max(1, int(change.amount)))
         off = buffers.rounding
         # a record's changes are whole numbers in so many counters (Cauchy-Schwarz)
         of_one = min(width, max(1, int(change.amount)))

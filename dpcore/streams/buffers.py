@@ -92,6 +92,28 @@ class Buffers:
             out[start : start + _STEPS_AT_ONCE] = total + (1.0 - at_zero)
         return out
 
+    def squares_of_difference(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the squared norms of rows of B, ``last`` minus ``first``.
+
+        A draw of age k at the first step has weight b_(k + d) - b_k, with d = last - first. The d
+        draws after it have b_0, ..., b_(d - 1).
+        """
+        square, both = np.outer(self.shares, self.shares), _pairs(self.zeros)
+        gaps = last - first
+        out = np.where(gaps > 0, self.squares_of_b(np.maximum(gaps, 1)), 0.0)
+        rest = 1.0 - self.level - self.shares.sum()  # b_0 is 1: this much is in no buffer
+        for start in range(0, gaps.size, _STEPS_AT_ONCE):
+            part = slice(start, start + _STEPS_AT_ONCE)
+            gap, ages = gaps[part].astype(np.float64), first[part].astype(np.float64)
+            faded = np.expm1(gap[:, None] * _log(self.zeros))
+            twice = -np.expm1(ages[:, None, None] * _log(both)) / both
+            total = np.einsum("tij,ij,ti,tj->t", twice, square, faded, faded)
+            newest = faded @ self.shares - rest * (gap > 0)  # of the draw at the first step
+            out[part] += total + newest**2 - (faded @ self.shares) ** 2
+        return out
+
     def squares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the sums of the first squares of c, for counts of 1 or more."""
         return self._tails(np.zeros(1, np.int64), counts)

@@ -180,6 +180,22 @@ class _Epoch(NamedTuple):
         """Return the variance of the noise of steps of this epoch, counted from its start."""
         return _variances(self.branching, steps) * float(self.law.variance)
 
+    def within(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many steps of this epoch have been taken after some steps of the stream."""
+        return np.clip(steps - self.start, 0, self.size)
+
+    def difference_variances(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the variance of the noise at ``last`` minus that at ``first``, 0 <= first < last.
+
+        At step 0 there is no noise.
+        """
+        together = np.empty(last.size)
+        kernels.path_covariances(first, last, self.children, together)
+        alone = _variances(self.branching, first) + _variances(self.branching, last)
+        return np.maximum(alone - 2.0 * together, 0.0) * float(self.law.variance)
+
 
 class _Held(NamedTuple):
     """The state of the noise after a step. All of it is secret."""
@@ -207,6 +223,13 @@ class _ConsistentNoise(AdditiveNoise):
         past = np.zeros(self.width, np.int64), np.zeros(self.width)
         return self._opened(0, *past, Draws(self.epochs[0].law, self.rng).start())
 
+    def start_after(self, state: _Held) -> _Held:
+        past = np.zeros(self.width, np.int64), np.zeros(self.width)
+        drawn = state.drawn
+        if len(self.epochs) > 1:  # draws that are left have the law of a later epoch
+            drawn = Drawn(0, np.empty(0, np.int64), drawn.after, drawn.after)
+        return self._opened(0, *past, drawn)
+
     def next(
         self, count: int, at: int, state: _Held
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], _Held]:
@@ -227,6 +250,16 @@ class _ConsistentNoise(AdditiveNoise):
             inside = (steps > epoch.start) & (steps <= epoch.start + epoch.size)
             variances[inside] = past + epoch.variances(steps[inside] - epoch.start)
             past += float(epoch.variances(np.array([epoch.size]))[0])
+        return np.sqrt(variances)
+
+    def difference_deviation(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        variances = np.zeros(last.shape)
+        for epoch in self.epochs:  # their noise adds up, and is independent
+            before, after = epoch.within(first), epoch.within(last)
+            moved = before < after
+            variances[moved] += epoch.difference_variances(before[moved], after[moved])
         return np.sqrt(variances)
 
     def describe(self, state: _Held) -> dict[str, Any]:

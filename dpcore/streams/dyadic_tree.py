@@ -139,6 +139,9 @@ class _TreeNoise(AdditiveNoise):
         shape = _level_count(self.thresholds, self.base), self.width
         return _Held(np.zeros(shape, np.int64), self.draws.start())
 
+    def start_after(self, state: _Held) -> _Held:
+        return _Held(np.zeros_like(state.nodes), state.drawn)
+
     def next(
         self, count: int, at: int, state: _Held
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], _Held]:
@@ -151,6 +154,14 @@ class _TreeNoise(AdditiveNoise):
     def deviation(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         variance = _level_count(self.thresholds, self.base) * self.draws.law.variance
         return np.full(steps.shape, variance**0.5)
+
+    def difference_deviation(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        spans = self.base ** np.arange(_level_count(self.thresholds, self.base))
+        parted = (first[:, None] - 1) // spans != (last[:, None] - 1) // spans
+        variances = 2.0 * float(self.draws.law.variance) * parted.sum(axis=1)
+        return np.asarray(np.sqrt(variances))
 
     def describe(self, state: _Held) -> dict[str, Any]:
         return {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import FormatError
-from ..kernels.trees.buffers import rescaled_variances
+from ..kernels.trees.buffers import rescaled_differences, rescaled_variances
 from .base import StreamNoise
 from .buffered_noise import BufferedNoise
 from .buffers import Buffers
@@ -68,6 +68,11 @@ class RescaledNoise(StreamNoise):
         """Return the state before the first step."""
         return _Held(np.zeros(self.width), np.zeros(self.width, np.int64), self.inner.start())
 
+    def start_after(self, state: _Held) -> _Held:
+        """Return a state before the first step, whose draws follow those of ``state``."""
+        inner = self.inner.start_after(state.inner)
+        return _Held(np.zeros(self.width), np.zeros(self.width, np.int64), inner)
+
     def outputs(
         self,
         increments: NDArray[np.int64],
@@ -87,6 +92,20 @@ class RescaledNoise(StreamNoise):
         """Return the standard deviation of the noise at some steps."""
         variance = self.inner.draws.law.variance * 4.0**-self.inner.bits
         return np.sqrt(variance * _variances(self.inner.buffers)[steps - 1])
+
+    def difference_deviation(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise at ``last`` minus the noise at ``first``.
+
+        O(last) for each last step, once.
+        """
+        variance = self.inner.draws.law.variance * 4.0**-self.inner.bits
+        out = np.empty(last.shape)
+        for end in np.unique(last):
+            here = last == end
+            out[here] = _variances_until(self.inner.buffers, int(end))[first[here] - 1]
+        return np.sqrt(variance * out)
 
     def describe(self, state: _Held) -> dict[str, Any]:
         """Return the state for ``restored``."""
@@ -138,6 +157,15 @@ def _factors(buffers: Buffers) -> NDArray[np.float64]:
 def _scales(buffers: Buffers, bits: int) -> NDArray[np.int64]:
     """Return the scaled unit of each step in units of the lattice, (T,)."""
     return np.floor(_factors(buffers) * 2.0**bits).astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def _variances_until(buffers: Buffers, end: int) -> NDArray[np.float64]:
+    """Return the variance of the output at ``end`` minus that of each step up to it, (end,)."""
+    out = np.empty(end)
+    factors = 1.0 / _factors(buffers)[:end]
+    rescaled_differences(factors, buffers.zeros, buffers.shares, buffers.level, out)
+    return out
 
 
 @lru_cache(maxsize=16)

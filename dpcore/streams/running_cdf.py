@@ -22,6 +22,7 @@ from ..summaries.totals import NanPolicy
 from .base import Change, StreamMechanism
 from .default import asked
 from .stream import State, Stream
+from .windows import noise_of
 
 __all__ = ["RunningCDF"]
 
@@ -53,6 +54,9 @@ class RunningCDF(Stream):
         Whether the records are whole numbers, as in ``dpcore.cdf``. None: what the grid says.
     isotonic
         Whether the curves are made monotone.
+    window
+        None: a curve is of all records so far. Or it is of those of the last ``window`` steps, 1 to
+        2^20. Then the noise depends on the window, and an unknown horizon costs none.
     rng
         None for a release, with a cryptographic source. A generator is for studies.
 
@@ -72,7 +76,8 @@ class RunningCDF(Stream):
     sites.
 
     A step takes O(N log N) for rho and O(N) for epsilon, and the stream keeps some dozen numbers
-    for each cell. It is saved, and charged to budgets, like a ``RunningCount``.
+    for each cell. With a window, it also keeps the noisy sums of so many steps, and copies them at
+    each step. It is saved, and charged to budgets, like a ``RunningCount``.
 
     Examples
     --------
@@ -102,6 +107,7 @@ class RunningCDF(Stream):
         delta: float | None = None,
         integers: bool | None = None,
         isotonic: bool = True,
+        window: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         check_grid("grid", grid)
@@ -112,12 +118,17 @@ class RunningCDF(Stream):
         self._grid, self._integers, self._isotonic = grid, integers, isotonic
         self._questions = questions(grid.size, is_gaussian=chosen.budget.rho is not None)
         noises = [
-            chosen.with_share(part.share).noise(
-                horizon, rng, width=part.width, change=Change(part.amount, apart=True)
+            noise_of(
+                chosen.with_share(part.share),
+                horizon,
+                window,
+                rng,
+                width=part.width,
+                change=Change(part.amount, apart=True),
             )
             for part in self._questions.parts
         ]
-        self._begin(chosen, horizon, noises, simulated=rng is not None)
+        self._begin(chosen, horizon, window, noises, simulated=rng is not None)
 
     @property
     def grid(self) -> Grid:
@@ -210,11 +221,13 @@ class RunningCDF(Stream):
         )
         return raw.isotonic() if self._isotonic else raw
 
-    def _more_form(self) -> Any:
+    def _more_form(self) -> dict[str, Any]:
         grid = json.dumps(forms.GRID["dump"](self._grid))  # a text: it may have real numbers
-        return {"grid": grid, "integers": self._integers, "isotonic": self._isotonic}
+        own = {"grid": grid, "integers": self._integers, "isotonic": self._isotonic}
+        return {**super()._more_form(), **own}
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
         grid = forms.GRID["load"]("grid", {"grid": json.loads(more["grid"])})
-        return cls(grid, horizon, mechanism, integers=more["integers"], isotonic=more["isotonic"])
+        kept = {name: more.get(name) for name in ("integers", "isotonic", "window")}
+        return cls(grid, horizon, mechanism, **kept)

@@ -13,9 +13,10 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Neighbours
 from ..records.column import Column
-from .base import StreamMechanism
+from .base import StreamMechanism, deviations_at
 from .default import asked
 from .stream import Stream
+from .windows import noise_of
 
 __all__ = ["RunningCount"]
 
@@ -41,6 +42,9 @@ class RunningCount(Stream):
         None or "replace-one": one record comes at another step, or never, or in addition.
         "add-or-remove-one": one record comes in addition, or never. It needs about half of the
         noise for epsilon.
+    window
+        None: the count is of all steps so far. Or it is of the last ``window`` steps, 1 to 2^20.
+        Then the noise depends on the window, and an unknown horizon costs none.
     rng
         None for a release, with a cryptographic source. A generator is for studies. The count uses
         a child of it.
@@ -54,10 +58,11 @@ class RunningCount(Stream):
     -----
     Increments may depend on earlier outputs, but see ``DyadicTree`` for rho.
 
-    The count keeps a few dozen numbers, and up to 1024 draws for steps to come. Draws depend on the
-    generator alone, not on how calls divide the steps. Calls from several threads take turns. A
-    call from a signal handler is refused if it has interrupted another call. After a fork, the
-    child's copy is closed, because it would use the same noise again.
+    The count keeps a few dozen numbers, one for each step of a window, and up to 1024 draws for
+    steps to come. Draws depend on the generator alone, not on how calls divide the steps. Calls
+    from several threads take turns. A call from a signal handler is refused if it has interrupted
+    another call. After a fork, the child's copy is closed, because it would use the same noise
+    again.
 
     A budget is charged for all steps when the count is made. A budget that watches only where a
     step is taken is charged for all steps at the first of these (``BudgetError`` if it refuses).
@@ -74,6 +79,12 @@ class RunningCount(Stream):
     array([214, 326, 454])
     >>> visitors.step, round(visitors.noise_deviation(), 1)
     (4, 13.5)
+
+    Of the last 7 steps:
+
+    >>> week = RunningCount(None, epsilon=1.0, window=7, rng=np.random.default_rng(1))
+    >>> week.extend([100] * 10)
+    array([ 93, 194, 296, 394, 496, 597, 697, 703, 702, 697])
     """
 
     kind: ClassVar[str] = "running-count"
@@ -89,11 +100,12 @@ class RunningCount(Stream):
         rho: float | Fraction | None = None,
         neighbours: Neighbours | None = None,
         delta: float | None = None,
+        window: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         chosen = asked(mechanism, epsilon, rho, neighbours, delta)
-        noise = chosen.noise(horizon, rng)
-        self._begin(chosen, horizon, [noise], simulated=rng is not None)
+        noise = noise_of(chosen, horizon, window, rng)
+        self._begin(chosen, horizon, window, [noise], simulated=rng is not None)
 
     @overload
     def noise_deviation(self, step: int | None = ...) -> float: ...
@@ -120,7 +132,7 @@ class RunningCount(Stream):
         365 8.1
         """
         steps = max(1, self.step) if step is None else step
-        return self._mechanism.noise_deviation(self._horizon, steps)
+        return deviations_at(self._noises[0], self._horizon, steps)
 
     def add(self, increment: int) -> int:
         """Take one step, and return the noisy running count after it.
@@ -216,4 +228,4 @@ class RunningCount(Stream):
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
-        return cls(horizon, mechanism)
+        return cls(horizon, mechanism, window=more.get("window"))

@@ -21,6 +21,7 @@ from ..privacy.spending import Account, unwatched
 from ..records.files import FileError
 from . import saved
 from .base import MOST_STEPS, StreamMechanism, StreamNoise, from_form, known_horizon, to_form
+from .windows import checked_window
 
 __all__ = ["CounterBusyError", "CounterClosedError", "State", "Stream"]
 
@@ -74,19 +75,21 @@ class Stream(ABC):
         "_privacy",
         "_saved_to",
         "_state",
+        "_window",
     )
 
     def _begin(
         self,
         mechanism: StreamMechanism,
         horizon: int | None,
+        window: int | None,
         noises: Sequence[StreamNoise],
         *,
         simulated: bool,
     ) -> None:
         """Set up the fields, and charge the budgets that watch; everything has been checked."""
         self._mechanism, self._noises = mechanism, tuple(noises)
-        self._horizon = known_horizon(horizon)
+        self._horizon, self._window = known_horizon(horizon), checked_window(window)
         self._privacy = replace(mechanism.privacy, simulated=simulated)
         self._account = Account(self.privacy, type(self).__name__)  # pays for all steps once
         sums = np.zeros(sum(noise.width for noise in noises), np.int64)
@@ -106,6 +109,11 @@ class Stream(ABC):
     def horizon(self) -> int | None:
         """The largest number of steps, or None if it is not known."""
         return self._horizon
+
+    @property
+    def window(self) -> int | None:
+        """The number of last steps that count, or None if all do."""
+        return self._window
 
     @property
     def mechanism(self) -> StreamMechanism:
@@ -226,9 +234,9 @@ class Stream(ABC):
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
         """Return a new stream with the arguments of a saved one; raise what the class raises."""
 
-    def _more_form(self) -> Any:
+    def _more_form(self) -> dict[str, Any]:
         """Return what ``_made_again`` takes, in integers, strings, lists and objects."""
-        return {}
+        return {} if self._window is None else {"window": self._window}
 
     def _check_here(self) -> None:
         if not self._owner.is_here:

@@ -108,3 +108,58 @@ def rescaled_variances(
             crossed[i] = kept * (crossed[i] + factors[t] * with_increment[i]) + factors[t]
             for j in range(count):
                 covariance[i, j] = kept * (1.0 - decays[j]) * covariance[i, j] + 1.0
+
+
+@kernel
+def rescaled_differences(
+    factors: NDArray[np.float64],
+    decays: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    level: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Overwrite the variances of the last running sum minus each of them, as above.
+
+    Parameters
+    ----------
+    factors, out
+        (T,); ``out`` is overwritten.
+    decays, shares
+        (d,) of the buffers.
+    level
+        The share of the buffer that does not decay.
+
+    Notes
+    -----
+    It takes O(T d^2). The draws after step t weigh in the difference what they weigh in the last
+    sum. The draws up to t come in through the buffers after t. Invariant, before each step, from
+    the last one to the first: ``ahead`` is the weight of each buffer after step t in the noise of
+    the later steps times their factors' differences; ``newer`` is the sum of the squared weights
+    of all later draws.
+    """
+    count, steps = decays.size, factors.size
+    ahead, kept = np.zeros(count), 1.0 - decays
+    on_buffer = np.zeros(count)
+    alone = 1.0 - level
+    for i in range(count):
+        alone -= shares[i]
+    newer, after = 0.0, 0.0  # ``after`` is the factor of the next step
+    for t in range(steps - 1, -1, -1):
+        variance, newest = newer, -alone * after  # the next increment takes this noise away
+        for i in range(count):
+            on_buffer[i] = shares[i] * (ahead[i] - after)
+        # what comes through the buffer that does not decay goes out again
+        for i in range(count):
+            for j in range(count):
+                both = decays[i] + decays[j] - decays[i] * decays[j]
+                filled = -np.expm1((t + 1) * np.log1p(-both)) / both if both < 1.0 else 1.0
+                variance += on_buffer[i] * on_buffer[j] * filled
+            variance += 2.0 * on_buffer[i] * newest
+        out[t] = variance + newest * newest
+        share = factors[t] - after  # of this step's noise in the last sum
+        weight = share + level * after
+        for i in range(count):
+            weight += shares[i] * ahead[i]
+            ahead[i] = kept[i] * (share + ahead[i])
+        newer += weight * weight
+        after = factors[t]

@@ -204,3 +204,51 @@ def path_variances(
                 variance += j * r - on_prefix * (joint - j * r)
                 joint, own = on_prefix, 1.0 - on_next
         out[i] = variance
+
+
+@kernel
+def path_covariances(
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    branching: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """Overwrite with the covariance of the noise at ``first`` and ``last``, 0 <= first < last.
+
+    In units of the variance of one node. O(h) for each pair.
+
+    Notes
+    -----
+    The noise at the last step is uncorrelated with all differences between nodes that are drawn by
+    then. So its covariance with the noise at the first step is that with the noise of the nodes
+    that are finished there: the sum of their weights in the noise at the last step. A finished
+    child of the last step's path has weight ``on_child`` for its refined sum, which divides it
+    among itself (the refined variance r) and its children (1 - r).
+    """
+    levels = branching.size
+    refined = _refined(branching)
+    on_prefixes, on_nexts = np.zeros(levels), np.zeros(levels)
+    on_child = np.ones(levels)
+    for i in range(first.size):
+        start, end = _digits(first[i], branching), _digits(last[i], branching)
+        joint, own = 0.0, 1.0
+        for level in range(1, levels):
+            if end[0] < branching[0]:
+                on_prefixes[level], on_nexts[level] = _weights(
+                    end[level], branching[level], refined[level], joint, own
+                )
+                joint, own = on_prefixes[level], 1.0 - on_nexts[level]
+            else:
+                on_prefixes[level], on_nexts[level] = 0.0, 0.0
+        on_next = 0.0  # the weight of the error of the path's node
+        for level in range(levels - 1, 0, -1):
+            on_next = on_nexts[level] * on_next - on_prefixes[level]
+            on_child[level] = 1.0 - on_next
+        total, is_below, weight = 0.0, False, 1.0
+        for level in range(levels):
+            if not is_below:
+                weight = on_child[level]
+            total += start[level] * weight * refined[level]
+            is_below = is_below or start[level] != end[level]
+            weight *= 1.0 - refined[level]
+        out[i] = total
