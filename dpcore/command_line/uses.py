@@ -104,6 +104,8 @@ def _streams() -> None:
         count(20, rho=1.0),
         count(20, rho=1.0, neighbours="add-or-remove-one"),
         count(20, dp.streams.DyadicTree(1.0)),
+        count(20, epsilon=1.0, window=3),
+        count(20, rho=1.0, window=3),
     ):
         counter.add(1)
         counter.extend([1, 0, 2])

@@ -57,7 +57,7 @@ class ConsistentTree(StreamMechanism):
         "replace-one": one record comes at another step, or never, or in addition.
         "add-or-remove-one": one record comes in addition, or never.
     branching
-        "auto": the tree with a small mean variance over the horizon. Or the number of nodes on the
+        "auto": the tree with a small mean variance over the horizon, or over a window. Or the number of nodes on the
         first level, and then of the children of each node, level by level. The product must reach
         the horizon.
 
@@ -115,22 +115,25 @@ class ConsistentTree(StreamMechanism):
         epochs = []
         end = 0
         steps = known_horizon(horizon)
-        for branching in self._trees(steps):
+        for branching in self._trees(steps, is_cyclic=change.epochs > 1):
             size = math.prod(branching)
             changes = self._changes(branching, steps, change.apart) * change.amount
             epochs.append(_Epoch(end, size, branching, self.budget.law(changes)))
             end += size
         return _ConsistentNoise(tuple(epochs), width, child_of(rng))
 
-    def _trees(self, horizon: int | None) -> list[tuple[int, ...]]:
-        """Return the branching of each epoch."""
+    def _trees(self, horizon: int | None, *, is_cyclic: bool) -> list[tuple[int, ...]]:
+        """Return the branching of each epoch.
+
+        If it is cyclic, the noise from each step to the last one counts as much as that up to it.
+        """
         if horizon is None:
             if self.branching != "auto":
                 what = 'must be "auto" if the horizon is not known'
                 raise ParameterError("branching", self.branching, what)
             return _growing()
         if self.branching == "auto":
-            return [_best(horizon)]
+            return [_best(horizon, is_cyclic=is_cyclic)]
         if math.prod(self.branching) < horizon:
             what = f"must have a product of at least the horizon, {horizon}"
             raise ParameterError("branching", self.branching, what)
@@ -187,14 +190,11 @@ class _Epoch(NamedTuple):
     def difference_variances(
         self, first: NDArray[np.int64], last: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the variance of the noise at ``last`` minus that at ``first``, 0 <= first < last.
+        """Return the variance of the noise at ``last`` minus that at ``first``, 0 <= first <= last.
 
         At step 0 there is no noise.
         """
-        together = np.empty(last.size)
-        kernels.path_covariances(first, last, self.children, together)
-        alone = _variances(self.branching, first) + _variances(self.branching, last)
-        return np.maximum(alone - 2.0 * together, 0.0) * float(self.law.variance)
+        return _difference_variances(self.branching, first, last) * float(self.law.variance)
 
 
 class _Held(NamedTuple):
@@ -258,8 +258,7 @@ class _ConsistentNoise(AdditiveNoise):
         variances = np.zeros(last.shape)
         for epoch in self.epochs:  # their noise adds up, and is independent
             before, after = epoch.within(first), epoch.within(last)
-            moved = before < after
-            variances[moved] += epoch.difference_variances(before[moved], after[moved])
+            variances += epoch.difference_variances(before, after)
         return np.sqrt(variances)
 
     def describe(self, state: _Held) -> dict[str, Any]:
@@ -349,8 +348,19 @@ def _variances(branching: tuple[int, ...], steps: NDArray[np.int64]) -> NDArray[
     return out
 
 
+def _difference_variances(
+    branching: tuple[int, ...], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return those of the noise at ``last`` minus that at ``first``, 0 <= first <= last."""
+    together = np.empty(last.size)
+    kernels.path_covariances(first, last, np.array(branching, np.int64), together)
+    alone = _variances(branching, first) + _variances(branching, last)
+    variances = np.where(first < last, alone - 2.0 * together, 0.0)
+    return np.asarray(np.maximum(variances, 0.0))
+
+
 @lru_cache(maxsize=256)
-def _best(horizon: int) -> tuple[int, ...]:
+def _best(horizon: int, *, is_cyclic: bool = False) -> tuple[int, ...]:
     """Return the tree with the least mean variance over the horizon, of the shape (top, k, ...)."""
     steps = np.unique(np.linspace(1, horizon, min(horizon, _SAMPLED)).astype(np.int64))
     if horizon > _SAMPLED:  # not in step with the nodes of any tree
@@ -362,11 +372,14 @@ def _best(horizon: int) -> tuple[int, ...]:
         for children in _near(horizon ** (1 / levels))
         if levels == 1 or children ** (levels - 1) < horizon
     }
-    scored = [
-        (float(_variances(branching, steps).mean()) * len(branching) ** 2, branching)
-        for branching in sorted(tried)
-        if max(branching) <= _MOST_CHILDREN
-    ]
+    ends = np.full(steps.size, horizon)
+    scored = []
+    for branching in sorted(tried):
+        if max(branching) <= _MOST_CHILDREN:
+            total = _variances(branching, steps).sum()
+            if is_cyclic:
+                total += _difference_variances(branching, steps, ends).sum()
+            scored.append((float(total) * len(branching) ** 2, branching))
     return min(scored)[1]
 
 
