@@ -57,9 +57,9 @@ class ConsistentTree(StreamMechanism):
         "replace-one": one record comes at another step, or never, or in addition.
         "add-or-remove-one": one record comes in addition, or never.
     branching
-        "auto": the tree with a small mean variance over the horizon, or over a window. Or the number of nodes on the
-        first level, and then of the children of each node, level by level. The product must reach
-        the horizon.
+        "auto": the tree with a small mean variance over the horizon, or over a window. Or the
+        number of nodes on the first level, and then of the children of each node, level by level.
+        The product must reach the horizon, or the window.
 
     Raises
     ------

@@ -218,10 +218,13 @@ def deltas(mechanism, horizon, *, thin, replicates=1_600_000):
     half = replicates // 2
     first, second = statistic[:half], statistic[half:]
     moved = float(((whitener @ change) ** 2).sum())
-    spread = np.sqrt(2 * float(mechanism.budget.rho))  # of rho, for Gaussian noise
-    epsilon = 1.0
-    most = norm.cdf(spread / 2 - epsilon / spread) - np.e * norm.cdf(-spread / 2 - epsilon / spread)
-    return delta_lower_bound(first + moved, second, epsilon), most
+    return delta_lower_bound(first + moved, second, 1.0), delta_of(mechanism)
+
+
+def delta_of(mechanism):
+    """The delta of Gaussian noise with the mechanism's rho, at epsilon = 1."""
+    spread = np.sqrt(2 * float(mechanism.budget.rho))
+    return norm.cdf(spread / 2 - 1 / spread) - np.e * norm.cdf(-spread / 2 - 1 / spread)
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKI
 # outputs are noise alone, so wide that no two are alike by chance
 NEW = {
     "count": lambda: RunningCount(None, epsilon=1e-9),
+    "window": lambda: RunningCount(None, epsilon=1e-9, window=3),
     "curve": lambda: RunningCDF(dp.Grid.uniform(0, 8, 8), None, rho=0.01, isotonic=False),
     "levels": lambda: RunningCDF(dp.Grid.uniform(0, 1, 40), None, epsilon=1e-6, isotonic=False),
 }
