@@ -51,14 +51,18 @@ def square_root(steps: int) -> np.ndarray:
     return np.asarray(squares[-1] * squares)
 
 
-def best_of_any(steps: int, weights: np.ndarray | None = None, rounds: int = 100) -> np.ndarray:
+def best_of_any(
+    steps: int, weights: np.ndarray | None = None, rounds: int = 100, window: int | None = None
+) -> np.ndarray:
     """Return the variances of the factorisation with the least (weighted) mean, for rho = 1/2.
 
-    By the fixed point of Denisov, McMahan, Rush, Smith & Thakurta 2022. It needs all steps' noise
-    at once, T^2 numbers.
+    Of the sums of all steps so far, or of a window. By the fixed point of Denisov, McMahan, Rush,
+    Smith & Thakurta 2022. It needs all steps' noise at once, T^2 numbers.
     """
     weights = np.ones(steps) if weights is None else weights
     prefix = np.tril(np.ones((steps, steps)))
+    if window is not None:
+        prefix -= np.tril(prefix, -window)
     workload = prefix.T @ (weights[:, None] * prefix)
     v = np.ones(steps)
     for _ in range(rounds):

@@ -1,5 +1,6 @@
 """Running counts and curves beside others: docs/guides/streams.md, and its picture."""
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import dpcore as dp
 from dpcore.curves.colours import BLUE, GREEN, GREY, ORANGE
 from dpcore.privacy.guarantees import Neighbours
 from dpcore.streams import BufferedToeplitz, ConsistentTree, DyadicTree, RunningCDF
+from dpcore.streams.windows import noise_of
 
 from ._stream_rivals import (
     best_of_any,
@@ -25,6 +27,8 @@ BOTH: Final = "replace-one"
 RELATIONS: Final[tuple[Neighbours, ...]] = (ADDED, BOTH)
 HORIZONS = (128, 1024, 2**13, 2**16)
 DAYS = (30, 365, 1000)
+WINDOWS = (7, 30, 365)
+WINDOWED = 1000  # steps
 CELLS = 1024
 
 
@@ -103,6 +107,23 @@ def last_day(days: int) -> list[str]:
     return [f"{days:,}", *cells]
 
 
+def sliding(window: int) -> list[str]:
+    """Return a row: the last steps, and as many by differences of a count of all steps so far."""
+    cells = [f"{window:,}"]
+    at = np.arange(window + 1, WINDOWED + 1)  # once a window is full
+    for kind in (
+        ConsistentTree(1.0, neighbours=ADDED),
+        BufferedToeplitz(rho=0.5, neighbours=ADDED),
+    ):
+        for mechanism in (kind, replace(kind, neighbours=BOTH)):
+            cells.append(pair(noise_of(mechanism, None, window, None).deviation(at) ** 2))
+        cells.append(pair(kind.noise(WINDOWED).difference_deviation(at - window, at) ** 2))
+    dense = "not tried"
+    if window <= 30:
+        dense = f"{np.sqrt(best_of_any(8 * window, window=window)[window:].mean()):.2f}"
+    return [*cells, dense]
+
+
 def picture() -> None:
     """Draw the quartiles of a stream, and deviations by horizon."""
     import matplotlib.pyplot as plt
@@ -177,6 +198,22 @@ def main() -> None:
         table(
             ["days", "rho", "rho, replace-one", "epsilon", "epsilon, replace-one"],
             map(last_day, DAYS),
+        ),
+        "A sliding window of w steps, epsilon = 1 and rho = 1/2. *Difference* is that of two counts"
+        f" of all steps so far, with a known horizon of {WINDOWED:,}. *Best of all*, rms, is a"
+        " matrix for 8 w steps, which keeps 8 w numbers:",
+        table(
+            [
+                "w",
+                "`ConsistentTree`",
+                "replace-one",
+                "difference",
+                "`BufferedToeplitz`",
+                "replace-one",
+                "difference",
+                "best of all",
+            ],
+            map(sliding, WINDOWS),
         ),
     )
     picture()
