@@ -62,7 +62,8 @@ class RescaledNoise(StreamNoise):
     @property
     def most_increment(self) -> int:
         """The largest increment of one counter at one step: scaled, it fits 64 bits."""
-        return int(_MOST // int(self._scales[-1]))  # no scale is larger than the last
+        last = self._scales(self.inner.buffers.horizon - 1, 1)  # no scale is larger
+        return int(_MOST // int(last[0]))
 
     def start(self) -> _Held:
         """Return the state before the first step."""
@@ -82,7 +83,7 @@ class RescaledNoise(StreamNoise):
     ) -> tuple[NDArray[np.float64], _Held]:
         """Return the noisy running sums after some steps, (K, W), and the state after them."""
         noise, inner = self.inner.on_lattice(increments.shape[0], at, state.inner)
-        scales = self._scales[at : at + increments.shape[0], None]
+        scales = self._scales(at, increments.shape[0])[:, None]
         # These increments are all that the mechanism releases, in integers.
         released = np.diff(noise, axis=0, prepend=state.noise[None]) + scales * increments
         sums = np.cumsum(np.vstack([state.sums, released / scales]), axis=0)[1:]
@@ -129,14 +130,20 @@ class RescaledNoise(StreamNoise):
         inner, held = self.inner.again(stored["inner"])
         return RescaledNoise(inner), _Held(sums, np.array(rows[1], np.int64), held)
 
-    @property
-    def _scales(self) -> NDArray[np.int64]:
-        return _scales(self.inner.buffers, self.inner.bits)
+    def _scales(self, at: int = 0, count: int | None = None) -> NDArray[np.int64]:
+        return _scales(self.inner.buffers, self.inner.bits, at, count)
+
+
+class _Grid(NamedTuple):
+    """The factor of a step, by the least of these counts that is not below those left with it."""
+
+    counts: NDArray[np.int64]
+    factors: NDArray[np.float64]
 
 
 @lru_cache(maxsize=16)
-def _factors(buffers: Buffers) -> NDArray[np.float64]:
-    """Return by how much each step may be scaled up, (T,), at least 1 and rounded down.
+def _grid(buffers: Buffers) -> _Grid:
+    """Return by how much steps may be scaled up: at least 1, and rounded down.
 
     A column of step s has the squares of T - s terms. Between two counts of a grid, the larger
     count's norm stands for all.
@@ -148,15 +155,22 @@ def _factors(buffers: Buffers) -> NDArray[np.float64]:
         coarse = np.unique(np.ceil(np.geomspace(_EACH, last, count)).astype(np.int64))
         counts = np.unique(np.append(counts, np.minimum(coarse, last)))
     norms = np.sqrt(buffers.squares(counts))
-    left = np.arange(last, 0, -1)
-    factors = norms[-1] / norms[np.searchsorted(counts, left)]
-    return np.asarray(np.maximum(factors * (1.0 - 2.0**-20), 1.0))
+    return _Grid(counts, np.maximum(norms[-1] / norms * (1.0 - 2.0**-20), 1.0))
 
 
-@lru_cache(maxsize=16)
-def _scales(buffers: Buffers, bits: int) -> NDArray[np.int64]:
-    """Return the scaled unit of each step in units of the lattice, (T,)."""
-    return np.floor(_factors(buffers) * 2.0**bits).astype(np.int64)
+def _factors(buffers: Buffers, at: int = 0, count: int | None = None) -> NDArray[np.float64]:
+    """Return those of steps at + 1, ..., at + count; of all later steps without a count."""
+    grid = _grid(buffers)
+    first = buffers.horizon - at
+    left = np.arange(first, 0 if count is None else first - count, -1)
+    return grid.factors[np.searchsorted(grid.counts, left)]
+
+
+def _scales(
+    buffers: Buffers, bits: int, at: int = 0, count: int | None = None
+) -> NDArray[np.int64]:
+    """Return the scaled units of these steps in units of the lattice, (count,)."""
+    return np.floor(_factors(buffers, at, count) * 2.0**bits).astype(np.int64)
 
 
 @lru_cache(maxsize=16)

@@ -217,7 +217,7 @@ def toeplitz_shifts(noise, horizon):
     c = np.array([float(value) for value in c])
     return [
         np.concatenate([np.zeros(step), c[: horizon - step]])
-        * float(noise._scales[step] / 2**noise.inner.bits)
+        * float(noise._scales()[step] / 2**noise.inner.bits)
         for step in range(horizon)
     ]
 
@@ -268,7 +268,7 @@ def test_rho_of_the_buffers_with_all_rounding(horizon, cells, neighbours, rho):
     (noise,) = stream._noises
     rng = np.random.default_rng(1)
     steps = [(np.arange(horizon) >= step).astype(np.int64) for step in range(horizon)]
-    scales, noise = noise._scales[:, None], noise.inner
+    scales, noise = noise._scales()[:, None], noise.inner
     allowed = 2 * rho * noise.draws.law.sigma_squared
     for change in never_and_moved(stream._questions, steps, cells, neighbours):
         for _ in range(3):
