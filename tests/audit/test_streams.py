@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.streams import DyadicTree, RunningCount
+from dpcore.streams import DyadicTree
 from tests import reference
 from tests.audit.harness import both_ways, least_shift, thinner
-from tests.streams.counters import as_new, releases
+from tests.streams.counters import releases, stepped
 
 RELATIONS = ["replace-one", "add-or-remove-one"]
 
@@ -59,35 +59,18 @@ def test_claim_is_the_largest_distance_between_any_two_steps(base):
             assert claimed == reference.levels(horizon, 2) + 1 >= farthest
 
 
-class Thin(RunningCount):
-    """A broken counter: its noise is 20 % too small, so it overspends by 25 %."""
-
-    __slots__ = ()
-
-    kind = "thin"
-
-    def __init__(self, horizon, mechanism):
-        super().__init__(horizon, mechanism)
-        (noise,) = self._noises
-        thin = replace(noise.draws, law=thinner(noise.draws.law))
-        self._noises = (replace(noise, draws=thin),)
+def thin(noise):
+    """Noise that is 20 % too small, so it overspends by 25 %."""
+    return replace(noise, draws=replace(noise.draws, law=thinner(noise.draws.law)))
 
 
 def test_a_scale_that_is_a_fifth_too_small_is_caught():
     for neighbours in RELATIONS:
         for horizon in (4, 8):
             honest = DyadicTree(epsilon=1, neighbours=neighbours)
-            law = Thin(horizon, honest)._noises[0].draws.law
-            assert law.scale < needed(horizon, 2, neighbours)
+            assert thin(honest.noise(horizon)).draws.law.scale < needed(horizon, 2, neighbours)
 
 
-def audited(counter, first, second, replicates):
-    return both_ways(
-        *(releases(counter, np.array(stream), replicates) for stream in (first, second))
-    )
-
-
-@pytest.mark.full
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("epsilon", "first", "second", "replicates"),
@@ -98,31 +81,26 @@ def audited(counter, first, second, replicates):
     ],
 )
 def test_claim_holds_and_a_fifth_less_noise_is_caught(epsilon, first, second, replicates):
-    streams = first, second, replicates
-    mechanism = DyadicTree(epsilon)
-    honest = RunningCount(len(first), mechanism)
-    assert 0.75 * epsilon < audited(honest, *streams) <= epsilon
-    assert audited(Thin(len(first), mechanism), *streams) > epsilon
+    noise = DyadicTree(epsilon).noise(len(first), width=replicates)
+    found = [both_ways(releases(n, first), releases(n, second)) for n in (noise, thin(noise))]
+    assert 0.75 * epsilon < found[0] <= epsilon < found[1]
 
 
-def adaptive(counter, present, replicates):
+def adaptive(noise, present):
     """Outputs of two steps. At the second, who sees the first output decides what comes: 0 to 4
     others, and, on every other output, in one input the record that came first in the other."""
-    outputs = np.empty((replicates, 2), np.int64)
-    for row in outputs:
-        as_new(counter)
-        row[0] = counter.add(2 + present)
-        row[1] = counter.add(int(row[0] % 5) + int(not present and row[0] % 2))
-    return outputs
+    came = np.full(noise.width, 2 + present)
+    first, sums, state = stepped(noise, np.zeros_like(came), 0, came, noise.start())
+    came = first % 5 + (first % 2 if not present else 0)
+    second, _, _ = stepped(noise, sums, 1, came, state)
+    return np.array([first, second]).T
 
 
-@pytest.mark.full
 @pytest.mark.needs_jit
 def test_claim_holds_for_increments_that_depend_on_outputs():
-    for kind, least, most in ((RunningCount, 0.75 * 3.0, 3.0), (Thin, 3.0, np.inf)):
-        counter = kind(2, DyadicTree(3.0))
-        outputs = [adaptive(counter, present, 600_000) for present in (True, False)]
-        assert least < both_ways(*outputs) <= most
+    noise = DyadicTree(3.0).noise(2, width=600_000)
+    found = [both_ways(adaptive(n, True), adaptive(n, False)) for n in (noise, thin(noise))]
+    assert 0.75 * 3.0 < found[0] <= 3.0 < found[1]
 
 
 # --- rho: the divergences themselves, in floating point, for few steps

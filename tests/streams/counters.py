@@ -15,16 +15,14 @@ def seeded(seed=1, horizon=100, **options):
     return RunningCount(horizon, mechanism, rng=np.random.default_rng(seed))
 
 
-def as_new(counter):
-    """Put the counter back to its first step, with other draws to come."""
-    fresh = [noise.start() for noise in counter._noises]
-    counter._state = counter._state._replace(step=0, sums=np.zeros(1, np.int64), noise=tuple(fresh))
+def stepped(noise, before, at, increment, state):
+    """Take a step of all counters of a noise, with what comes to each, and return the outputs."""
+    outputs, state = noise.outputs(increment[None], before, at, state)
+    return np.rint(outputs[0]).astype(np.int64), before + increment, state
 
 
-def releases(counter, increments, replicates):
-    """Outputs of the whole stream, (replicates, horizon), each by a counter as good as new."""
-    outputs = np.empty((replicates, counter.horizon), np.int64)
-    for row in outputs:
-        as_new(counter)
-        row[:] = counter.extend(increments)
-    return outputs
+def releases(noise, increments):
+    """Outputs of a whole stream, (replicates, horizon), one by each counter of a noise."""
+    rows = np.repeat(np.array(increments)[:, None], noise.width, axis=1)
+    outputs, _ = noise.outputs(rows, np.zeros(noise.width, np.int64), 0, noise.start())
+    return np.rint(outputs.T).astype(np.int64)
