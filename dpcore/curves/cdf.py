@@ -21,7 +21,7 @@ from ..summaries.grid import Grid, check_grid, edges_of
 from . import forms
 from .confidence import Interval, band_of, deviations, reached_in
 from .inversion import Method, are_whole, crossings, places, rises, within
-from .provenance import check_provenance
+from .provenance import check_provenance, fresh_identifier
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
@@ -78,6 +78,11 @@ class CDF(Stored):
         ``smooth``. None for a raw curve, or if they are not known.
     name
         The name of the column in pandas, polars or Dask, which pictures show. None: not known.
+    releases
+        Identifiers of the releases whose noise is in the counts. Copies have them, too, so that
+        ``combine``, ``average``, ``compare`` and ``interval`` do not take a copy for another
+        release. Curves that differ in them alone are equal. Empty: a new random one is drawn,
+        unless the release is simulated.
 
     Raises
     ------
@@ -108,6 +113,9 @@ class CDF(Stored):
         default=None, metadata=forms.optional(forms.COUNTS)
     )
     name: str | None = field(default=None, metadata=forms.optional(forms.TEXT))
+    releases: tuple[str, ...] = field(
+        default=(), metadata=forms.optional(forms.tuple_of(forms.TEXT)), compare=False
+    )
 
     def __post_init__(self) -> None:
         check_grid("grid", self.grid)
@@ -130,6 +138,12 @@ class CDF(Stored):
             _check_counts("raw", self.raw, self.grid.size, self.n)
             if not steps:
                 raise ParameterError("raw", "given", "must be None: the counts themselves are raw")
+        known = self.releases
+        if not isinstance(known, tuple) or not all(isinstance(one, str) for one in known):
+            raise DtypeError("releases", type(known).__name__, "must be a tuple of strings")
+        # Equal generators give equal files, so simulated releases have none.
+        if not known and not self.privacy.simulated:
+            object.__setattr__(self, "releases", (fresh_identifier(),))
 
     def __repr__(self) -> str:
         quartiles = self.quantile([0.25, 0.5, 0.75])

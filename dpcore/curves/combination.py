@@ -173,8 +173,8 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
 
 
 def are_one_release(first: CDF, second: CDF) -> bool:
-    """Return whether both are one release, perhaps processed, so that their noise is the same."""
-    if first is second:
+    """Return whether both have noise of one release: copies, processed curves, or parts of sums."""
+    if first is second or not set(first.releases).isdisjoint(second.releases):
         return True
     if first.raw is None and second.raw is None:
         return False
@@ -268,6 +268,7 @@ def _combined(
         noise_deviation=reduce(np.hypot, deviations),
         integers=_are_integers(curves, grid),
         name=curves[0].name if len({curve.name for curve in curves}) == 1 else None,
+        releases=tuple(sorted({one for curve in curves for one in curve.releases})),
     )
 
 

@@ -19,7 +19,7 @@ from ..summaries.grid import Grid, check_grid_of_numbers
 from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
 from . import forms
 from .cdf import CDF
-from .provenance import check_provenance
+from .provenance import check_provenance, identifier_of
 from .shown import cost, line, short
 from .stored import Stored
 
@@ -158,7 +158,8 @@ class Projection(Stored):
         deviation = np.full(grid.size, np.inf)
         counts[0, -1], deviation[-1] = self.n, 0.0
         made = grid, counts[0], self.n, self.privacy, self.mechanism, deviation
-        return CDF(*made, integers=integers)
+        noise = () if self.privacy.simulated else (identifier_of(repr(self.totals).encode()),)
+        return CDF(*made, integers=integers, releases=noise)
 
     def coefficients(self) -> NDArray[np.float64]:
         """Return the noisy orthonormal Legendre coefficients of F, (K + 1,), as released.

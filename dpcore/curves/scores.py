@@ -129,6 +129,7 @@ class ScoreCurves(Stored):
             noise_deviation=np.concatenate(
                 [deviations[0][:-1], [spread], deviations[1][1:], [0.0]]
             ),
+            releases=(*negatives.releases, *positives.releases),
         )
         return cls(grid, joint)
 

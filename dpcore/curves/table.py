@@ -220,7 +220,10 @@ class Table(Stored):
         own, other, counts = self._along(axis)
         shares = shares_within(other, lower, upper, integers=self._are_whole(axis == "y"))
         in_each = np.arange(1.0, own.size + 1.0) * float(shares.sum())
-        return self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
+        curve = self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
+        # Curves of other cells may have noise of their own; the same cells have the same noise.
+        noise = tuple(f"{one} {axis} {shares.tolist()}" for one in self.row.releases)
+        return replace(curve, releases=noise)
 
     def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of one column for each cell of the other.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves import forms
 from ..curves.cdf import CDF
+from ..curves.provenance import fresh_identifier
 from ..errors import ParameterError
 from ..mechanisms.running import AfterSteps, questions
 from ..privacy.guarantees import Neighbours
@@ -93,7 +94,7 @@ class RunningCDF(Stream):
 
     kind: ClassVar[str] = "running-cdf"
 
-    __slots__ = ("_grid", "_integers", "_isotonic", "_questions")
+    __slots__ = ("_grid", "_identifier", "_integers", "_isotonic", "_questions")
 
     def __init__(
         self,
@@ -116,6 +117,7 @@ class RunningCDF(Stream):
             _check.flag("integers", integers)
         chosen = asked(mechanism, epsilon, rho, neighbours, delta)
         self._grid, self._integers, self._isotonic = grid, integers, isotonic
+        self._identifier = fresh_identifier()
         self._questions = questions(grid.size, is_gaussian=chosen.budget.rho is not None)
         noises = [
             noise_of(
@@ -218,16 +220,25 @@ class RunningCDF(Stream):
             mechanism=law.describe(),
             noise_deviation=law.noise_deviation(self._grid.size),
             integers=self._integers if self._integers is not None else self._grid.of_integers,
+            releases=() if self.privacy.simulated else (self._identifier,),
         )
         return raw.isotonic() if self._isotonic else raw
 
     def _more_form(self) -> dict[str, Any]:
-        grid = json.dumps(forms.GRID["dump"](self._grid))  # a text: it may have real numbers
-        own = {"grid": grid, "integers": self._integers, "isotonic": self._isotonic}
-        return {**super()._more_form(), **own}
+        return {
+            **super()._more_form(),
+            "grid": json.dumps(forms.GRID["dump"](self._grid)),  # a text: it may have real numbers
+            "identifier": self._identifier,
+            "integers": self._integers,
+            "isotonic": self._isotonic,
+        }
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
         grid = forms.GRID["load"]("grid", {"grid": json.loads(more["grid"])})
         kept = {name: more.get(name) for name in ("integers", "isotonic", "window")}
-        return cls(grid, horizon, mechanism, **kept)
+        stream = cls(grid, horizon, mechanism, **kept)
+        if "identifier" in more:  # files of earlier versions have none
+            _check.instance("identifier", more["identifier"], str, "must be a string")
+            stream._identifier = more["identifier"]
+        return stream

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import dpcore as dp
@@ -11,6 +13,11 @@ def raw(counts, mechanism, rng=None):
     """A raw release of cell counts over the grid 1, 2, ..., N."""
     grid = dp.Grid(np.arange(1.0, len(counts) + 1))
     return dp.cdf_from_counts(np.array(counts), grid, mechanism, isotonic=False, rng=rng)
+
+
+def another(curve, **parts):
+    """Another release, with these parts, and all others as the curve has them."""
+    return replace(curve, releases=(), **parts)
 
 
 def same(first, second):

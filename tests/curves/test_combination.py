@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
+import re
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +18,7 @@ import dpcore as dp
 from dpcore.curves.combination import average, combine
 from dpcore.mechanisms import Dyadic, Hierarchy, PolynomialProjection
 from dpcore.privacy.guarantees import within_group
-from tests.curves.raw_releases import raw, same
+from tests.curves.raw_releases import another, raw, same
 
 
 @st.composite
@@ -171,7 +175,7 @@ def test_disjoint_records_cost_the_maximum_and_the_same_records_the_sum(
     first, second, either, both
 ):
     curve = raw([1, 2, 3], Dyadic(1.0))
-    two = [replace(curve, privacy=privacy) for privacy in (first, second)]
+    two = [another(curve, privacy=privacy) for privacy in (first, second)]
     assert combine(two).privacy == combine(two[::-1]).privacy == within_group(either)
     assert average(two).privacy == average(two[::-1]).privacy == both
 
@@ -213,13 +217,13 @@ def test_a_released_number_of_records(together):
 def test_descriptions():
     a, b = raw([1, 2], Dyadic(1.0)), raw([1, 2], Dyadic(0.5))
     c = raw([1, 2], Hierarchy(0.5))
-    assert combine([a, replace(a)]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
+    assert combine([a, another(a)]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
     shared = {"name": "dyadic", "base": 2, "sensitivity": "exact"}
     assert combine([a, b]).mechanism == {**shared, "parts": 2}
     assert combine([a, c]).mechanism == {"name": "combination", "parts": 2}
-    assert combine([combine([a, c]), combine([a, b])]).mechanism["parts"] == 4
+    assert combine([combine([a, c]), combine([another(a), b])]).mechanism["parts"] == 4
     assert average([a, b]).mechanism == {**shared, "releases": 2}
-    assert combine([average([a, replace(a)]), average([a, replace(a)])]).mechanism == {
+    assert combine([average([a, another(a)]), average([another(a), another(a)])]).mechanism == {
         **Dyadic(1.0).describe(),
         "releases": 2,
         "parts": 2,
@@ -238,10 +242,10 @@ def test_different_numbers_of_the_same_records():
 
 def test_sums_beyond_64_bits():
     curve = raw([1, 2, 3], Dyadic(1.0))
-    large = replace(curve, counts=np.array([-(2**62), 2**62, 6]))
+    large = another(curve, counts=np.array([-(2**62), 2**62, 6]))
     assert combine([large, curve]).counts[0] == -(2**62) + curve.counts[0]
     with pytest.raises(dp.ParameterError, match="curves"):
-        combine([large, replace(large)])
+        combine([large, another(large)])
 
 
 @pytest.mark.parametrize("together", [combine, average])
@@ -253,13 +257,13 @@ def test_sums_beyond_64_bits():
         (lambda c: [], None, dp.ParameterError, "curves"),
         (lambda c: [c, replace(c.isotonic(), raw=None)], None, dp.ParameterError, "isotonic"),
         (lambda c: [c, replace(c, grid=dp.Grid([1, 2, 4]))], None, dp.ParameterError, "got <Grid"),
-        (lambda c: [c, replace(c), c], None, dp.ParameterError, "got <CDF: n = 6"),
-        (lambda c: [c, replace(c)], [1.0], dp.ParameterError, r"weights.*2"),
-        (lambda c: [c, replace(c)], [1.0, 0.0], dp.ParameterError, "weights"),
-        (lambda c: [c, replace(c)], [1.0, math.inf], dp.ParameterError, "weights"),
-        (lambda c: [c, replace(c)], [1e-300, 1e300], dp.ParameterError, "weights"),
-        (lambda c: [c, replace(c)], 2.0, dp.DtypeError, "weights"),
-        (lambda c: [c, replace(c)], ["a", "b"], dp.DtypeError, "weights"),
+        (lambda c: [c, another(c), c], None, dp.ParameterError, "got <CDF: n = 6"),
+        (lambda c: [c, another(c)], [1.0], dp.ParameterError, r"weights.*2"),
+        (lambda c: [c, another(c)], [1.0, 0.0], dp.ParameterError, "weights"),
+        (lambda c: [c, another(c)], [1.0, math.inf], dp.ParameterError, "weights"),
+        (lambda c: [c, another(c)], [1e-300, 1e300], dp.ParameterError, "weights"),
+        (lambda c: [c, another(c)], 2.0, dp.DtypeError, "weights"),
+        (lambda c: [c, another(c)], ["a", "b"], dp.DtypeError, "weights"),
     ],
 )
 def test_bad_arguments(together, change, weights, error, words):
@@ -287,3 +291,85 @@ def test_two_forms_of_one_release_are_refused(join):
             dp.ParameterError, match=r"release of its own|another release|different"
         ):
             join(pair)
+
+
+def joined(*pair):
+    """Return whether anything takes two curves for two releases."""
+    taken = 0
+    for join in (dp.average, dp.combine, lambda both: dp.compare(*both, simulations=19)):
+        with suppress(dp.ParameterError):
+            join(pair)
+            taken += 1
+    return taken > 0
+
+
+GRID = dp.Grid.uniform(0, 60, 60)
+
+
+def released(count=6000, **options):
+    return dp.cdf(np.arange(count) % 60, GRID, dp.mechanisms.Hierarchy(1.0), **options)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda curve: dp.load(curve.to_json()),
+        lambda curve: pickle.loads(pickle.dumps(curve)),
+        lambda curve: dp.load(curve.as_released().to_json()).isotonic(),
+        lambda curve: replace(curve, name="a copy"),
+        lambda curve: dp.combine([curve, released()]),
+        lambda curve: dp.average([dp.load(curve.to_json()), released()]),
+        lambda curve: dp.GroupedCDF(("a",), (curve,))["a"],
+    ],
+)
+@pytest.mark.parametrize("isotonic", [True, False])
+def test_copies_of_one_release_are_one_release(copy, isotonic):
+    """Their noise is one: it would count as independent, and errors would be stated too small."""
+    curve = released(isotonic=isotonic)
+    again = copy(curve)
+    grouped = again.privacy.neighbours != curve.privacy.neighbours
+    if grouped:
+        curve = replace(curve, privacy=again.privacy)
+    assert not joined(curve, again)
+    assert joined(curve, released(isotonic=isotonic)) or grouped
+
+
+def test_copies_are_equal_and_identifiers_are_random():
+    first, second = released(), released()
+    assert first.releases != second.releases
+    assert all(re.fullmatch("[0-9a-f]{32}", one) for one in (*first.releases, *second.releases))
+    copied = dp.load(first.to_json())
+    assert copied == first
+    assert hash(copied) == hash(first)
+    assert copied.releases == first.releases == first.as_released().releases
+
+
+def test_simulated_releases_have_no_identifier_so_that_seeds_repeat_files():
+    files = [released(rng=np.random.default_rng(1)).to_json() for _ in range(2)]
+    assert files[0] == files[1]
+    assert "releases" not in files[0]
+
+
+def test_files_without_identifiers_are_read():
+    text = json.loads(released().to_json())
+    del text["releases"]
+    assert len(dp.load(json.dumps(text)).releases) == 1
+    for wrong in ("a", [1], [None], {}):
+        with pytest.raises(dp.FormatError):
+            dp.load(json.dumps(text | {"releases": wrong}))
+
+
+def test_a_result_that_is_made_twice_of_one_release_is_one_release():
+    x, cells = np.arange(600) % 60, dp.TableGrid(GRID, GRID)
+    table = dp.table(x, x, cells, epsilon=1.0, isotonic=False)
+    moments = dp.project(x, 0, 60, epsilon=1.0, delta=1e-6)
+    again = dp.load(moments.to_json())
+    scores = dp.score_curves(x % 2, x, GRID, epsilon=1.0, isotonic=False)
+    for first, second in [
+        (table.marginal("x"), dp.load(table.to_json()).marginal("x")),
+        (table.conditional("y", 3, 9), table.conditional("y", 3, 9)),
+        (moments.curve(GRID), again.curve(GRID)),
+        (scores.joint, dp.load(scores.to_json()).joint),
+    ]:
+        assert not joined(first, second)
+    assert joined(table.conditional("y", 0, 30), table.conditional("y", 30, 60))

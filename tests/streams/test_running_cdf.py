@@ -194,6 +194,20 @@ def test_a_release_goes_on_from_its_file(tmp_path):
             assert not again.privacy.simulated
 
 
+def test_curves_of_one_stream_are_one_release(tmp_path):
+    """Their noise is shared: as independent curves they would state errors that are too small."""
+    stream, other = (RunningCDF(GRID, 8, rho=0.5) for _ in range(2))
+    first, elsewhere = (one.add_counts(np.full(8, 50)) for one in (stream, other))
+    stream.save(tmp_path / "curve")
+    again = RunningCDF.resume(tmp_path / "curve").add_counts(np.full(8, 50))
+    for second in (again, dp.load(again.to_json())):
+        with pytest.raises(dp.ParameterError, match="another release"):
+            dp.compare(first, second)
+        with pytest.raises(dp.ParameterError, match="release of its own"):
+            dp.combine([first, second])
+    assert dp.combine([first, elsewhere]).n == first.n + elsewhere.n
+
+
 def test_files_of_other_streams_are_refused_and_stay(tmp_path):
     count, curve = tmp_path / "count", tmp_path / "curve"
     RunningCount(9, rho=0.5).save(count)

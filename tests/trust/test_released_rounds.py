@@ -162,3 +162,17 @@ def test_scored_labels():
     exact = dp.score_curves(y_true, y_score, grid, dp.mechanisms.NoNoise())
     assert np.array_equal(curves.negatives, exact.negatives)
     assert np.array_equal(curves.positives, exact.positives)
+
+
+def test_sums_that_are_opened_twice_are_one_release():
+    protocol = Protocol(DistributedNoise(1.0, clients=40), 8, ROUND)
+    servers = filled(protocol, [Client(protocol).report(cell % 8) for cell in range(40)])
+    agree(servers)
+    sums = closed(servers)
+    first, second = release(sums), release(sums[::-1])
+    with pytest.raises(dp.ParameterError, match="release of its own"):
+        dp.average([first, second])
+    other = replace(protocol, round_id=bytes(15) + b"b")
+    servers = filled(other, [Client(other).report(cell % 8) for cell in range(40)])
+    agree(servers)
+    assert dp.average([first, release(closed(servers))]).n == 40

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 from ...curves.cdf import CDF
 from ...curves.inversion import Method, least_whole, within
+from ...curves.provenance import fresh_identifier
 from ...curves.scores import numbered
 from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
@@ -83,6 +84,7 @@ class PointwiseCDF:
 
     __slots__ = (
         "_aggregator",
+        "_identifier",
         "_open",
         "_simulated",
         "_trust",
@@ -108,6 +110,7 @@ class PointwiseCDF:
         self.n = _check.integer("clients", aggregator.clients, 1, 2**62)
         self._trust = of_clients(aggregator.trust, self.n)
         self._aggregator, self._simulated = aggregator, False
+        self._identifier = fresh_identifier()
         self._open = _Open(np.array([grid.size - 1]), np.array([self.n]))
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -305,6 +308,7 @@ class PointwiseCDF:
             mechanism=self.mechanism,
             noise_deviation=self._deviation(known.cells),
             integers=self._of_integers() or self.integers,  # these thresholds do not say it
+            releases=() if self.privacy.simulated else (self._identifier,),
         )
 
     def _asked(self, cells: NDArray[np.int64]) -> _Open:

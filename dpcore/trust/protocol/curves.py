@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..._documentation import documented
 from ...curves.cdf import CDF
 from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
+from ...curves.provenance import identifier_of
 from ...curves.scores import ScoreCurves, numbered
 from ...errors import DtypeError, ParameterError
 from ...summaries.grid import Grid, check_grid_of_numbers
@@ -151,5 +152,7 @@ def _released(whole: PartialSum) -> CDF:
     """Return the raw curve over the counted cells, which are numbered."""
     of, sums = whole.protocol.round, whole.sums
     counts, trust = of.estimates(sums), whole.protocol.mechanism(whole.reports)
-    joint = raw_curve(counts, of.records_in(sums), trust, whole.simulated)
+    # The same sums can be opened again, by several analysts, with the same noise.
+    noise = () if whole.simulated else (identifier_of(whole.protocol.round_id, counts.tobytes()),)
+    joint = raw_curve(counts, of.records_in(sums), trust, whole.simulated, noise)
     return joint if whole.protocol.empty is None else of_clients(joint)

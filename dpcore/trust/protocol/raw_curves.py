@@ -16,7 +16,11 @@ __all__ = ["of_clients", "raw_curve", "without_empty"]
 
 
 def raw_curve(
-    counts: NDArray[np.int64] | NDArray[np.float64], n: int, trust: Mechanism, simulated: bool
+    counts: NDArray[np.int64] | NDArray[np.float64],
+    n: int,
+    trust: Mechanism,
+    simulated: bool,
+    releases: tuple[str, ...] = (),
 ) -> CDF:
     """Return the raw curve that a trust model has released, over numbered cells."""
     return CDF(
@@ -26,6 +30,7 @@ def raw_curve(
         privacy=replace(trust.privacy, simulated=simulated),
         mechanism=trust.describe(),
         noise_deviation=trust.estimated_deviation(counts),
+        releases=releases,
     )
 
 
