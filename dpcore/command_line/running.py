@@ -24,6 +24,7 @@ from ..privacy.spending import called
 from ..records.atomic import check_writable, write_together
 from ..records.files import Column as FileColumn
 from ..records.files import FileError, Format, Progress, record_batches
+from ..records.folders import HIDDEN
 from ..releases.cdf import taken
 from .arguments import UsageError, command_of
 from .options import as_flag
@@ -134,7 +135,9 @@ def check_outputs(options: argparse.Namespace) -> None:
             check_writable(path)
             if _is_same(path, source):
                 raise UsageError(f"{flag} {str(path)!r} is FILE, and would be written over it")
-            if options.budget is not None and _is_same(path, Path(options.budget)):
+            if _is_within(path, source):
+                raise UsageError(f"{flag} {str(path)!r} is in FILE, and would be read as records")
+            if options.budget is not None and _is_of_budget(path, Path(options.budget)):
                 raise UsageError(
                     f"{flag} {str(path)!r} is the budget, and would be written over it"
                 )
@@ -242,6 +245,21 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
         if given is not None and os.path.abspath(given) == os.path.abspath(file):
             return f"--{name}"
     return "FILE"
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Return whether a file would be one of the files of a folder; hidden ones are not."""
+    whole, file = os.path.realpath(folder), os.path.realpath(path)
+    if not os.path.isdir(whole) or os.path.commonpath([whole, file]) != whole:
+        return False
+    return not any(part.startswith(HIDDEN) for part in Path(os.path.relpath(file, whole)).parts)
+
+
+def _is_of_budget(path: Path, budget: Path) -> bool:
+    """Return whether a file is the budget, or one that SQLite makes and removes beside it."""
+    whole = os.path.realpath(budget)
+    beside = (whole + ending for ending in ("-journal", "-wal", "-shm"))
+    return _is_same(path, budget) or os.path.realpath(path) in beside
 
 
 def _is_same(first: Path, second: Path) -> bool:

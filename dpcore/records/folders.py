@@ -15,12 +15,12 @@ from typing import Final, NamedTuple, TypeVar
 from ..errors import ParameterError
 from .sources import Column, FileError
 
-__all__ = ["Part", "in_turn", "parts_of"]
+__all__ = ["HIDDEN", "Part", "in_turn", "parts_of"]
 
 _Item = TypeVar("_Item")
 
 _SUFFIXES: Final = (".parquet", ".pq")
-_HIDDEN: Final = (".", "_")  # tools do not read files whose names begin with these
+HIDDEN: Final = (".", "_")  # tools do not read files whose names begin with these
 _THREADS: Final = 2
 
 
@@ -65,11 +65,11 @@ def parts_of(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterat
     paths: list[str] = []
     keys: set[str] = set()
     for at, folders, files in os.walk(folder, onerror=_raise):
-        folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
         if any(os.path.islink(os.path.join(at, name)) for name in folders):
             raise FileError(folder, "holds a link to a folder, which would not be followed")
         keys.update(key for key, equals, _ in (name.partition("=") for name in folders) if equals)
-        paths += [os.path.join(at, name) for name in files if not name.startswith(_HIDDEN)]
+        paths += [os.path.join(at, name) for name in files if not name.startswith(HIDDEN)]
     if not paths:
         raise FileError(folder, "holds no Parquet files")
     if not any_suffix and (others := [path for path in paths if not _is_parquet(path)]):

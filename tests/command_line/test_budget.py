@@ -107,6 +107,35 @@ def test_nothing_is_written_over_the_budget(files, capsys):
     assert budget.log == ()
 
 
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_nothing_is_written_where_the_budget_has_its_journal(files, ending, capsys):
+    """SQLite removes such a file: the release would be lost, and paid."""
+    data, path = files
+    budget = dp.Budget.open(path, epsilon=1.0)
+    out = path.with_name(path.name + ending)
+    assert cdf(data, "--epsilon", 0.25, "--budget", path, "--json", out) == 2
+    assert "is the budget, and would be written over it" in capsys.readouterr().err
+    assert budget.log == ()
+
+
+def test_nothing_is_written_into_a_folder_of_records(files, capsys):
+    """A part would be replaced by the release, or the release be read as records."""
+    data, path = files
+    folder = data.parent / "parts"
+    (folder / "year").mkdir(parents=True)
+    part = data.rename(folder / "year" / "p.parquet")
+    (data.parent / "link").symlink_to(folder)
+    content, budget = part.read_bytes(), dp.Budget.open(path, epsilon=1.0)
+    for out in (part, folder / "new.json", data.parent / "link" / "year" / "new.parquet"):
+        assert cdf(folder, "--epsilon", 0.25, "--budget", path, "--json", out) == 2
+        assert "is in FILE, and would be read as records" in capsys.readouterr().err
+    assert part.read_bytes() == content
+    assert budget.log == ()
+    for out in (folder / "_release.json", data.parent / "parts.json"):
+        assert cdf(folder, "--epsilon", 0.25, "--budget", path, "--json", out) == 0
+    assert cdf(folder, "--epsilon", 0.25, "--budget", path) == 0
+
+
 def test_errors_name_what_was_typed(files, tmp_path, capsys):
     data, path = files
     new = tmp_path / "new"
