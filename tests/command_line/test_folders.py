@@ -42,7 +42,9 @@ def test_a_folder_is_reported_as_one_file_is(ran, argv):
     outcomes = []
     for file in ("sites", "t.parquet"):
         out = ran(command, file, *flags, "--json", "o.json")
-        outcomes.append((out, json.loads(Path("o.json").read_text())))
+        stored = json.loads(Path("o.json").read_text())
+        stored.pop("releases")  # each run is a release of its own
+        outcomes.append((out, stored))
     assert outcomes[0] == outcomes[1]
 
 
