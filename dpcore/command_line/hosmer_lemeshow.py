@@ -11,7 +11,7 @@ import numpy as np
 from ..curves.scores import ScoreCurves
 from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
 from ..statistics.hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
-from ..statistics.risk_groups import check_groups, check_minimum
+from ..statistics.risk_groups import check_groups, check_minimum, check_testable
 from ..summaries.grid import MOST_CELLS
 from .options import given, option
 from .reports import lines, picture
@@ -26,9 +26,11 @@ __all__ = ["COMMAND"]
 def _run(options: argparse.Namespace) -> str:
     grid = arcsine_grid(FINEST if options.size is None else options.size)
     check_groups(options.groups, MOST_CELLS, options.fitted)  # before the file is read
-    check_minimum(options.minimum_expected)
+    minimum = check_minimum(options.minimum_expected)
     mechanism, counts = counted(options, grid, knows_n=False)  # as dpcore.hosmer_lemeshow does
-    check_groups(options.groups, int(counts.sum()), options.fitted)  # before a release
+    n = int(counts.sum())
+    check_groups(options.groups, n, options.fitted)  # before a release
+    check_testable(grid.size, minimum, n, options.fitted, "size")
     if options.size is None:
         grid, counts = suited(counts, options.groups, partial(_noise, options))
         mechanism = mechanism_of(options, 2 * grid.size)(None)

@@ -21,7 +21,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.spending import called
 from ..records.column import Column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow, tested
-from ..statistics.risk_groups import check_groups, check_minimum
+from ..statistics.risk_groups import check_groups, check_minimum, check_testable
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
@@ -159,6 +159,7 @@ def hosmer_lemeshow(
     columns = in_memory(y_true, y_prob)
     counts = score_counts(*columns, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
+    check_testable(chosen.size, minimum, int(counts.sum()), fitted)
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
 
     def noise(cells: int) -> Mechanism | tuple[Mechanism, Mechanism]:

@@ -14,7 +14,14 @@ from ..errors import ParameterError
 from ..summaries.grid import MOST_CELLS
 from .binning import Cells
 
-__all__ = ["RiskGroups", "are_few", "check_groups", "check_minimum", "risk_groups"]
+__all__ = [
+    "RiskGroups",
+    "are_few",
+    "check_groups",
+    "check_minimum",
+    "check_testable",
+    "risk_groups",
+]
 
 _LEAST_GROUPS: Final = 3  # with two, a fit leaves no degree of freedom
 _FEW: Final = 5.0  # expected records; with fewer, the chi-squared law is a poor guide
@@ -104,3 +111,18 @@ def check_minimum(minimum_expected: object) -> float | None:
     if checked < 0.0:
         raise ParameterError("minimum_expected", minimum_expected, "must be 0 or more")
     return checked
+
+
+def check_testable(
+    cells: int, minimum: float | None, n: int, fitted: bool, argument: str = "grid"
+) -> None:
+    """Refuse what leaves no degree of freedom, whatever will be released. All of it is public."""
+    if not fitted:  # one group is enough, and is of any size
+        return
+    if cells < _LEAST_GROUPS:
+        what = f"must have at least {_LEAST_GROUPS} cells: the test needs as many groups"
+        raise ParameterError(argument, cells, what)
+    most = n / (2 * _LEAST_GROUPS)  # of each class
+    if minimum is not None and minimum > most:
+        what = f"must be at most {most:g} for {n} records: the test needs {_LEAST_GROUPS} groups"
+        raise ParameterError("minimum_expected", minimum, what)

@@ -216,3 +216,17 @@ def test_by_groups_has_the_noise_that_it_says():
     assert noise.std(axis=0) == pytest.approx(releases[0].deviations, rel=0.25)
     assert noise.sum(axis=(1, 2)).mean() == pytest.approx(6, abs=8)
     assert releases[0].privacy == dp.Privacy(1.0, simulated=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"grid": dp.Grid([0.5, 1.0])}, "grid must have at least 3 cells"),
+        ({"minimum_expected": 84}, r"minimum_expected must be at most 83\.3"),
+    ],
+)
+def test_a_test_without_a_degree_of_freedom_is_refused_before_it_is_paid(options, words):
+    scores = np.linspace(0.01, 0.99, 500)
+    with dp.Budget(2.0) as budget, pytest.raises(dp.ParameterError, match=words):
+        dp.hosmer_lemeshow(scores > 0.5, scores, epsilon=1.0, **options)
+    assert budget.log == ()

@@ -246,7 +246,7 @@ def test_statistics_of_unlike_degrees_of_freedom_compare_by_their_probabilities(
 
 
 def test_what_has_no_degree_of_freedom_has_no_pvalue():
-    test = hosmer_lemeshow([0, 1, 1, 0], [0.5] * 4, epsilon=1.0, groups=3, minimum_expected=1e9)
+    test = hosmer_lemeshow([0, 1, 1, 0], [0.5] * 4, epsilon=1.0, groups=3)
     assert test.degrees_of_freedom == -1
     assert math.isnan(test.pvalue)
     assert math.isnan(test.pvalue_ignoring_noise)
