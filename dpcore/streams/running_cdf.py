@@ -150,7 +150,8 @@ class RunningCDF(Stream):
         ----------
         values
             (n,) numbers, in any container that ``dpcore.cdf`` takes; also none. At most
-            2^48 / horizon for rho (65,536 without a horizon), and 2^60 / horizon for epsilon.
+            2^48 / horizon for rho (65,536 without a horizon), and 2^60 / horizon for epsilon. A
+            window stands for the horizon.
         nan_policy
             "raise" or "omit", as in ``dpcore.cdf``.
 

@@ -140,8 +140,8 @@ class RunningCount(Stream):
         Parameters
         ----------
         increment
-            Records that came at this step, 0 to 2^60 / horizon, or about 2^37 if this is less and
-            steps are scaled (``BufferedToeplitz``).
+            Records that came at this step, 0 to 2^60 / horizon (or / window), or about 2^37 if this
+            is less and steps are scaled (``BufferedToeplitz``).
 
         Raises
         ------

@@ -45,7 +45,7 @@ class State(NamedTuple):
     """The whole changing state, so that a step is taken or not. All but ``step`` is secret."""
 
     step: int
-    sums: NDArray[np.int64]  # (W,) exact
+    sums: NDArray[np.int64]  # (W,) exact; with a window, modulo 2^64
     noise: tuple[Any, ...]  # of each ``StreamNoise``
     more: Any = None  # what a kind of stream keeps of its outputs, which are released
 
@@ -227,7 +227,8 @@ class Stream(ABC):
     def _most(self) -> int:
         """Return the largest increment of one counter at one step."""
         by_noise = min(noise.most_increment for noise in self._noises)
-        return min(by_noise, _MOST_COUNT // (self._horizon or MOST_STEPS))
+        steps = self._horizon or MOST_STEPS
+        return min(by_noise, _MOST_COUNT // min(steps, self._window or steps))
 
     @classmethod
     @abstractmethod
@@ -326,8 +327,10 @@ class Stream(ABC):
                 from_form(fields["mechanism"]), fields["horizon"], fields["more"]
             )
         step = _check.integer("step", fields["step"], 0, stream._horizon or MOST_STEPS)
-        most = step * stream._most()
-        sums = np.array([_check.integer("sums", v, 0, most) for v in fields["sums"]], np.int64)
+        least, most = 0, step * stream._most()
+        if most > _MOST_COUNT:  # there is a window
+            least, most = -(2**63), 2**63 - 1
+        sums = np.array([_check.integer("sums", v, least, most) for v in fields["sums"]], np.int64)
         if sums.shape != stream._state.sums.shape or len(fields["noise"]) != len(stream._noises):
             raise FormatError("a saved stream with another number of counters")
         again = [

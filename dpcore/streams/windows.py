@@ -20,7 +20,6 @@ from .base import ONE, Change, StreamMechanism, StreamNoise, known_horizon
 __all__ = ["checked_window", "noise_of"]
 
 _MOST_WINDOW: Final = 2**20  # the outputs of so many steps are held
-_MOST_SUM: Final = 2**60
 
 
 def checked_window(window: object) -> int | None:
@@ -53,7 +52,7 @@ class _Held(NamedTuple):
     """The state after a step. All of it but ``left`` and ``outputs`` is secret."""
 
     inner: Any
-    start: NDArray[np.int64]  # (W,) the exact sums before the epoch
+    start: NDArray[np.int64]  # (W,) the exact sums before the epoch, modulo 2^64
     left: NDArray[np.float64]  # (w - j, W) the prefix sums of the epoch before, from step j + 1 on
     outputs: NDArray[np.float64]  # (j, W) the prefix sums of this epoch
 
@@ -142,7 +141,7 @@ class _WindowNoise(StreamNoise):
     def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, _Held]:
         taken = (at - 1) % self.window + 1 if at > 0 else 0  # of an epoch that may be over
         inner, held = self.inner.restored(taken, stored["inner"])
-        start = [_check.integer("start", value, 0, _MOST_SUM) for value in stored["start"]]
+        start = [_check.integer("start", value, -(2**63), 2**63 - 1) for value in stored["start"]]
         if len(start) != self.width:
             raise FormatError("a saved stream with another number of counters")
         left = _doubles(stored["left"], (self.window - taken, self.width))

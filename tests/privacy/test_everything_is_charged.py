@@ -157,6 +157,7 @@ NOT_CHARGED = {
         "ConsistentTree.noise",
         "DyadicTree.noise",
         "StreamMechanism.noise",
+        "noise_of",
         "child_of",
         "LinearRegression.__init__",
         "LogisticRegression.__init__",

@@ -95,9 +95,25 @@ def test_a_window_as_long_as_the_horizon_changes_nothing(mechanism):
         assert (plain.window, windowed.window) == (None, window)
 
 
-def test_sums_of_large_counts_fit():
-    count = seeded(ConsistentTree(1.0), 2, horizon=2**20)
-    assert abs(count.extend([2**40] * 7)[-1] - 2**41) < 200
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_largest_counts_fit_whatever_has_been_counted_before(mechanism, tmp_path):
+    count, path = seeded(mechanism, 2), tmp_path / "count"
+    most = count._most()
+    assert most >= 2**36
+    for step in range(1, 50):
+        shown = count.add(most)
+        assert abs(shown - min(step, 2) * most) < 200 + most * 2**-50
+        if step % 7 == 0:
+            count.save(path)
+            count = RunningCount.resume(path)
+    assert count._state.step * most > 2**63 or isinstance(mechanism, BufferedToeplitz)
+    with pytest.raises(dp.ParameterError, match="increment"):
+        count.add(most + 1)
+
+
+def test_a_curve_of_a_window_has_more_records_a_step_than_one_of_an_endless_stream():
+    stream = RunningCDF(GRID, None, rho=0.5, window=7, rng=rng())
+    assert abs(stream.add_counts([10**6] * 8).n - 8 * 10**6) < 100
 
 
 def test_noise_is_of_the_window_and_not_of_the_horizon():
@@ -294,7 +310,7 @@ def altered(path, change):
         lambda state: state["more"].update(window=2),
         lambda state: state["more"].update(window=0),
         lambda state: state["more"].clear(),
-        lambda state: state["noise"][0].update(start=[-1]),
+        lambda state: state["noise"][0].update(start=[2**63]),
         lambda state: state["noise"][0].update(start=[1, 1]),
         lambda state: state["noise"][0].update(outputs=[]),
         lambda state: state["noise"][0].update(outputs=[[0.5]] * 2),
