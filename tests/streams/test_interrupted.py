@@ -76,7 +76,9 @@ def test_counting_as_the_interpreter_ends():
         check=False,
         timeout=300,
     )
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "3000000 3000000\n")
+    # Where no kernels are kept yet, it says that it compiles them.
+    said = [line for line in done.stderr.splitlines() if "compiling kernels, once" not in line]
+    assert (done.returncode, said, done.stdout) == (0, [], "3000000 3000000\n")
 
 
 @pytest.mark.parametrize("started", [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore.errors import FormatError
 from dpcore.mechanisms.descriptions import from_curve
 from dpcore.mechanisms.running import AfterSteps, questions
 from dpcore.streams import CounterClosedError, DyadicTree, RunningCDF, RunningCount
@@ -401,6 +403,18 @@ def test_written_and_read_again_it_is_the_same(budget, horizon):
     assert law.describe() == curve.mechanism
     assert law.step == 3
     np.testing.assert_allclose(law.noise_deviation(8), curve.noise_deviation)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [(of, value) for of in ("deviations", "step") for value in ("nan", "-1.0", "", "two")]
+    + [("deviations", "1.0,inf"), ("deviations", -1), ("step", 0), ("step", 0.5)],
+)
+def test_a_law_that_is_none_is_refused_where_it_is_read(field, value):
+    written = json.loads(seeded().add_counts(np.full(8, 500)).to_json())
+    written["mechanism"][field] = value
+    with pytest.raises(FormatError):
+        dp.load(json.dumps(written))
 
 
 def test_another_process_studies_a_curve_without_its_stream(tmp_path):
