@@ -150,8 +150,9 @@ class RunningCDF(Stream):
         ----------
         values
             (n,) numbers, in any container that ``dpcore.cdf`` takes; also none. At most
-            2^48 / horizon for rho (65,536 without a horizon), and 2^60 / horizon for epsilon. A
-            window stands for the horizon.
+            2^48 / horizon for rho and 2^60 / horizon for epsilon; a window stands for the horizon.
+            Without both: 2^43 / step, or 65,536 if this is more, for rho, and 4,096 times as many
+            for epsilon.
         nan_policy
             "raise" or "omit", as in ``dpcore.cdf``.
 
@@ -197,10 +198,12 @@ class RunningCDF(Stream):
         return self._counted("counts", _check.counts("counts", counts, (self._grid.size,)))
 
     def _counted(self, argument: str, counts: NDArray[np.int64]) -> CDF:
-        most = self._most() // self._questions.unit
-        if int(counts.sum()) > most:
+        unit = self._questions.unit
+        records, most = int(counts.sum()), self._most() // unit
+        if records > most:
             raise ParameterError(argument, "others", f"must have at most {most} records")
-        _, curve = self._advance(argument, self._questions.ask(counts)[None])
+        answers = self._questions.ask(counts)[None]
+        _, curve = self._advance(argument, answers, np.array([records * unit]), unit)
         released: CDF = curve
         return released
 

@@ -141,7 +141,8 @@ class RunningCount(Stream):
         ----------
         increment
             Records that came at this step, 0 to 2^60 / horizon (or / window), or about 2^37 if this
-            is less and steps are scaled (``BufferedToeplitz``).
+            is less and steps are scaled (``BufferedToeplitz``). Without both: 2^55 / step, or 2^28
+            if this is more.
 
         Raises
         ------
@@ -173,7 +174,7 @@ class RunningCount(Stream):
         Parameters
         ----------
         increments
-            (K,) integers, 0 to 2^60 / horizon each: records that came at each step.
+            (K,) integers: records that came at each step, as many as ``add`` takes.
 
         Returns
         -------
@@ -223,7 +224,7 @@ class RunningCount(Stream):
         return int(increment)
 
     def _counted(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.int64]:
-        outputs, _ = self._advance(argument, increments[:, None])
+        outputs, _ = self._advance(argument, increments[:, None], increments)
         return np.rint(outputs[:, 0]).astype(np.int64)
 
     @classmethod

@@ -27,6 +27,7 @@ __all__ = ["CounterBusyError", "CounterClosedError", "State", "Stream"]
 
 # Noise is larger than 2^56 with probability exp(-500), so 64 bits are enough.
 _MOST_COUNT: Final = 2**60
+_WITHOUT_HORIZON: Final = 2**55  # over the step; of 2^32 steps these are less than 2^60 in all
 _STEPS_AT_ONCE: Final = 2**14  # bounds the memory of a call that takes many steps
 
 
@@ -224,11 +225,27 @@ class Stream(ABC):
             "counter", type(self).__name__, "must not be copied or pickled: save and resume it"
         )
 
-    def _most(self) -> int:
-        """Return the largest increment of one counter at one step."""
-        by_noise = min(noise.most_increment for noise in self._noises)
-        steps = self._horizon or MOST_STEPS
-        return min(by_noise, _MOST_COUNT // min(steps, self._window or steps))
+    def _most(self, step: int = 1) -> int:
+        """Return the largest increment of one counter at a step, whatever has been counted.
+
+        It is the same at all steps of a known horizon or a window, and otherwise largest at the
+        first step.
+        """
+        most = min(noise.most_increment for noise in self._noises)
+        if known := [steps for steps in (self._horizon, self._window) if steps is not None]:
+            return min(most, _MOST_COUNT // min(known))
+        return min(most, max(_MOST_COUNT // MOST_STEPS, _WITHOUT_HORIZON // step))
+
+    def _check_largest(self, argument: str, largest: NDArray[np.int64], unit: int) -> None:
+        """Refuse increments that are too large for their steps, which come next."""
+        last = self._state.step + largest.size
+        if largest.max(initial=0) <= self._most(last):  # the least of all
+            return
+        most = [self._most(step) for step in range(self._state.step + 1, last + 1)]
+        if np.any(largest > np.array(most)):
+            always = self._most(MOST_STEPS) // unit
+            what = f"must be at most {self._most() // unit} / step, or {always} if this is more"
+            raise ParameterError(argument, "others", what)
 
     @classmethod
     @abstractmethod
@@ -258,11 +275,16 @@ class Stream(ABC):
             )
 
     def _advance(
-        self, argument: str, increments: NDArray[np.int64]
+        self,
+        argument: str,
+        increments: NDArray[np.int64],
+        largest: NDArray[np.int64],
+        unit: int = 1,
     ) -> tuple[NDArray[np.float64], Any]:
         """Take the steps of some increments, (K, W), and return the noisy sums after each.
 
-        The second is what ``_kept`` has made of them, before any other call.
+        ``largest``, (K,), are bounds on the increments of each step, of ``unit`` for a record. The
+        second is what ``_kept`` has made of them, before any other call.
         """
         self._check_here()
         with self._lock:
@@ -276,6 +298,7 @@ class Stream(ABC):
                 if steps > left:
                     what = f"must stay within the horizon: {left} steps are left"
                     raise ParameterError(argument, f"{steps} more", what)
+                self._check_largest(argument, largest, unit)
                 outputs = np.empty(increments.shape)
                 if steps > 0:
                     self._account.spend(self.privacy)  # to budgets that watch only now
@@ -327,8 +350,8 @@ class Stream(ABC):
                 from_form(fields["mechanism"]), fields["horizon"], fields["more"]
             )
         step = _check.integer("step", fields["step"], 0, stream._horizon or MOST_STEPS)
-        least, most = 0, step * stream._most()
-        if most > _MOST_COUNT:  # there is a window
+        least, most = 0, min(step * stream._most(), 2 * _MOST_COUNT)
+        if stream._window is not None:  # they go on beyond the window, modulo 2^64
             least, most = -(2**63), 2**63 - 1
         sums = np.array([_check.integer("sums", v, least, most) for v in fields["sums"]], np.int64)
         if sums.shape != stream._state.sums.shape or len(fields["noise"]) != len(stream._noises):

@@ -301,12 +301,21 @@ def test_bad_batches_change_nothing(budget, call, error):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_largest_batches_fit(budget, horizon):
     stream = seeded(horizon=horizon, **budget)
-    most = stream._most() // stream._questions.unit
-    for step in range(1, (horizon or 2) + 1):
+    total = 0
+    for step in range(1, (horizon or 5) + 1):
+        most = stream._most(step) // stream._questions.unit
+        with pytest.raises(dp.ParameterError, match="counts"):
+            stream.add_counts([1, most, *[0] * 6])
         curve = stream.add_counts([0, most, *[0] * 6])
-        assert abs(curve.counts[3] - step * most) < 1e3 + step * most * 1e-9
-    with pytest.raises(dp.ParameterError, match="counts"):
-        seeded(horizon=horizon, **budget).add_counts([1, most, *[0] * 6])
+        total += most
+        assert abs(curve.counts[3] - total) < 1e3 + total * 1e-9
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_without_a_horizon_many_records_may_come_at_a_step(budget):
+    stream = seeded(horizon=None, **budget)
+    for step in range(1, 40):
+        assert abs(stream.add_counts(np.full(8, 10**6)).n - step * 8e6) < 1e4
 
 
 @pytest.mark.parametrize("epsilon", [100.0, 2000.0, 10**6])

@@ -260,6 +260,22 @@ def test_threads_take_turns():
     assert sorted(outputs) == sorted(seeded(horizon=2000).extend([0] * 2000).tolist())
 
 
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
+def test_without_a_horizon_early_steps_may_count_more(tmp_path, budget):
+    counter = RunningCount(None, **budget)
+    most = [2**55 // step for step in (1, 2, 3)]
+    with pytest.raises(dp.ParameterError, match="36028797018963968 / step"):
+        counter.extend([most[0], most[1] + 1])
+    assert counter.step == 0
+    outputs = counter.extend(most[:2])
+    counter.save(tmp_path / "count")
+    counter = RunningCount.resume(tmp_path / "count")
+    with pytest.raises(dp.ParameterError, match="/ step, or 268435456 if"):
+        counter.add(most[2] + 1)
+    outputs = np.append(outputs, counter.add(most[2]))
+    assert np.all(np.abs(outputs - np.cumsum(most)) < 1000)
+
+
 # --- bad arguments
 
 
