@@ -1,6 +1,16 @@
-"""Running counts and curves beside others: docs/guides/streams.md, and its picture."""
+"""Running counts and curves beside others: docs/guides/streams.md, and its picture.
 
+The deviations of other libraries are those of scripts/stream_peers.py.
+"""
+
+import json
+import os
+import platform
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
 from typing import Final
 
 import numpy as np
@@ -25,16 +35,28 @@ from ._stream_rivals import (
 ADDED: Final = "add-or-remove-one"
 BOTH: Final = "replace-one"
 RELATIONS: Final[tuple[Neighbours, ...]] = (ADDED, BOTH)
-HORIZONS = (128, 1024, 2**13, 2**16)
+HORIZONS = (128, 1024, 2**14, 2**16)
 DAYS = (30, 365, 1000)
 WINDOWS = (7, 30, 365)
 WINDOWED = 1000  # steps
 CELLS = 1024
+BATCH = 1000  # steps of a call that is timed
+PEERS = json.loads((Path(__file__).parent / "stream_peers.json").read_text("utf-8"))
+MISSING = "–"
+BEST = "any matrix, least mean"
 
 
 def pair(variances: np.ndarray) -> str:
     """Return the root mean square and the largest deviation."""
     return f"{np.sqrt(np.mean(variances)):.2f} / {np.sqrt(np.max(variances)):.2f}"
+
+
+def of_peer(steps: int, *names: str) -> str:
+    """Return the root mean square deviation of a library's stream, and the largest of the last."""
+    found = [PEERS["deviations"].get(name, {}).get(str(steps)) for name in names]
+    if None in found:
+        return MISSING
+    return f"{found[0][0]:.2f} / {found[-1][1]:.2f}"
 
 
 def of(mechanism: dp.streams.StreamMechanism, steps: int) -> np.ndarray:
@@ -52,6 +74,7 @@ def with_epsilon(steps: int) -> list[str]:
         pair(of(DyadicTree(1.0, neighbours=BOTH), steps)),
         pair(binary_tree(steps)),
         pair(honaker(steps)),
+        of_peer(steps, "dpcrpy AuBCR, epsilon"),
         pair(odd_digits(steps)),
     ]
 
@@ -63,7 +86,9 @@ def nuclear(steps: int) -> float:
 
 def with_rho(steps: int) -> list[str]:
     """Return a row: rho = 1/2."""
-    dense = "not tried"
+    dense = MISSING
+    if str(steps) in PEERS["deviations"].get(BEST, {}):
+        dense = f"{PEERS['deviations'][BEST][str(steps)][0]:.2f} / {MISSING}"
     if steps <= (64 if given.quick else 128):
         least = np.sqrt(best_of_any(steps).mean()), np.sqrt(largest_of_any(steps).max())
         dense = f"{least[0]:.2f} / {least[1]:.2f}"
@@ -72,6 +97,8 @@ def with_rho(steps: int) -> list[str]:
         pair(of(BufferedToeplitz(rho=0.5, neighbours=ADDED), steps)),
         pair(of(BufferedToeplitz(rho=0.5, neighbours=BOTH), steps)),
         pair(of(DyadicTree(rho=0.5, neighbours=ADDED), steps)),
+        of_peer(steps, "jax-privacy BLT, least mean", "jax-privacy BLT, least largest"),
+        of_peer(steps, "dpcrpy AuBCR, rho"),
         pair(square_root(steps)),
         dense,
         f"{nuclear(steps):.2f}",
@@ -124,6 +151,65 @@ def sliding(window: int) -> list[str]:
     return [*cells, dense]
 
 
+def machine() -> str:
+    """Return the processor and the version of Python."""
+    name = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((at.partition(":")[2].strip() for at in lines if "model name" in at), name)
+    return f"{name}, {os.cpu_count()} logical processors, Python {platform.python_version()}"
+
+
+def counted(steps: int, budget: dict[str, float]) -> dp.streams.RunningCount:
+    """Take all steps of a running count, in calls of ``BATCH``."""
+    counter = dp.streams.RunningCount(steps, **budget)  # type: ignore[arg-type]
+    increments = np.full(BATCH, 3)
+    for _ in range(0, steps, BATCH):
+        counter.extend(increments)
+    return counter
+
+
+def curves(days: int, budget: dict[str, float]) -> RunningCDF:
+    """Take all steps of a running curve."""
+    stream = RunningCDF(dp.Grid.uniform(0, 1, CELLS), days, **budget)  # type: ignore[arg-type]
+    counts = np.full(CELLS, 3)
+    for _ in range(days):
+        stream.add_counts(counts)
+    return stream
+
+
+def measured(run: Callable[[int, dict[str, float]], object], steps: int, rho: bool) -> list[float]:
+    """Return the least seconds of three runs, and the bytes that are kept after another one."""
+    budget = {"rho": 0.5} if rho else {"epsilon": 1.0}
+    run(BATCH, budget)
+    seconds = []
+    for _ in range(3):
+        start = perf_counter()
+        run(steps, budget)
+        seconds.append(perf_counter() - start)
+    tracemalloc.start()
+    kept = run(steps, budget)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    del kept
+    return [min(seconds), held]
+
+
+def speeds() -> list[list[str]]:
+    """Return the rows on time and memory."""
+    rows, steps = [], 10**4 if given.quick else 10**6
+    days = 10 if given.quick else 1000
+    for rho, budget in ((False, "epsilon"), (True, "rho")):
+        seconds, held = measured(counted, steps, rho)
+        what = f"{steps:,} steps of a count, {BATCH:,} a call, {budget}"
+        rows.append([what, f"{seconds:.2f} s", f"{held / 1e3:.0f} kB"])
+    for rho, budget in ((False, "epsilon"), (True, "rho")):
+        seconds, held = measured(curves, days, rho)
+        what = f"a day of a curve, {CELLS:,} cells, {days:,} days, {budget}"
+        rows.append([what, f"{seconds / days * 1e3:.1f} ms", f"{held / 1e3:.0f} kB"])
+    return rows
+
+
 def picture() -> None:
     """Draw the quartiles of a stream, and deviations by horizon."""
     import matplotlib.pyplot as plt
@@ -162,7 +248,8 @@ def main() -> None:
     page = parts(
         "Deviations in counts: root mean square over the steps / largest. They are closed forms."
         " Unless said otherwise, the relation is add-or-remove-one.",
-        "epsilon = 1:",
+        "epsilon = 1. The binary tree is that of Chan, Shi & Song, which dpcrpy has, too, as it has"
+        " Honaker's:",
         table(
             [
                 "T",
@@ -172,21 +259,25 @@ def main() -> None:
                 "replace-one",
                 "binary tree",
                 "Honaker",
+                "dpcrpy `AuBCR`",
                 "odd digits",
             ],
             map(with_epsilon, HORIZONS),
         ),
-        "rho = 1/2. *Square root* has the least largest deviation of all Toeplitz matrices. *Best"
-        " of all* are two matrices, one for each number, which keep T numbers a counter:",
+        "rho = 1/2. *BLT* are two buffered matrices by the optimiser of jax-privacy, one for each"
+        " number. *Square root* has the least largest deviation of all Toeplitz matrices. *Best of"
+        " all* are two matrices, one for each number, which keep T numbers a counter:",
         table(
             [
                 "T",
                 "`BufferedToeplitz`",
                 "replace-one",
                 "`DyadicTree`",
+                "BLT",
+                "dpcrpy `AuBCR`",
                 "square root",
                 "best of all",
-                "lower bound, rms",
+                "lower bound",
             ],
             map(with_rho, HORIZONS),
         ),
@@ -215,6 +306,12 @@ def main() -> None:
             ],
             map(sliding, WINDOWS),
         ),
+        f"Time and memory in one run on {machine()}:",
+        table(["", "time", "memory it keeps"], speeds()),
+        f"Others: {' and '.join(f'{name} {at}' for name, at in PEERS['versions'].items())}, both"
+        " Apache-2.0, with noise in floating point (`scripts/stream_peers.py`). OpenDP 0.16,"
+        " python-dp 1.1, diffprivlib 0.6 and Tumult Core 0.20 have no counter for streams; OpenDP's"
+        " b-ary tree is for one release.",
     )
     picture()
     fill("guides/streams.md", page)
