@@ -129,7 +129,7 @@ def test_deviations_are_those_of_simulated_curves(budget, horizon):
     asks = np.tile(stream._questions.ask(batch), (steps, 1))
     for seed in range(2500):
         stream = seeded(seed, horizon=horizon, isotonic=False, **budget)
-        stream._advance("counts", asks)
+        stream._advance("counts", asks, asks.max(axis=1))
         seen.append(stream.curve.counts)
     deviations = np.std(seen, axis=0)
     np.testing.assert_allclose(deviations, stream.curve.noise_deviation, rtol=0.05)
