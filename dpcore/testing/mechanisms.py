@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -66,18 +66,31 @@ def check_mechanism(mechanism: Mechanism, size: int = 12, records: int = 600) ->
     size = integer("size", size, 1, MOST_CELLS)
     records = integer("records", records, 0, MOST_RECORDS)
     counts = np.full(size, records // size, np.int64)
+    _check_statements(mechanism)
     with unwatched():
         _check_releases(mechanism, counts)
         _check_deviation(mechanism, counts)
         _check_description(mechanism, counts)
     _check_budget(mechanism, counts)
-    _holds(pickle.loads(pickle.dumps(mechanism)) == mechanism, "a copy of it is another one")
+    try:
+        copied = pickle.loads(pickle.dumps(mechanism))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:  # say, a class in a function
+        raise AssertionError(f"it cannot be pickled: {error}") from error
+    _holds(copied == mechanism, "a copy of it is another one")
 
 
 def _holds(condition: object, otherwise: str) -> None:
     """Raise an AssertionError, which ``assert`` does not under ``python -O``."""
     if not condition:
         raise AssertionError(otherwise)
+
+
+def _check_statements(mechanism: Mechanism) -> None:
+    """Check the types of what other functions read without a further check."""
+    for name in ("is_additive", "one_row_only", "loses_records"):
+        _holds(isinstance(getattr(mechanism, name), bool), f"{name} is neither True nor False")
+    _holds(isinstance(mechanism.privacy, Privacy), "privacy is no Privacy")
+    _holds(isinstance(mechanism.describe(), Mapping), "describe returns no mapping")
 
 
 def _deviation(mechanism: Mechanism, size: int) -> NDArray[np.float64]:
@@ -92,6 +105,8 @@ def _check_releases(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
     rng, exact = np.random.default_rng, counts.copy()
     one = mechanism.release(counts, rng=rng(1))
     many = mechanism.release(counts, rng=rng(1), replicates=50)
+    for released in (one, many):
+        _holds(isinstance(released, np.ndarray), f"a release is a {type(released).__name__}")
     _holds(one.shape == counts.shape, f"a release has shape {one.shape}, not {counts.shape}")
     _holds(many.shape == (50, counts.size), f"50 releases have shape {many.shape}")
     _holds(one.dtype.kind in "if", f"a release has dtype {one.dtype}")
@@ -146,7 +161,8 @@ def _check_description(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
         again = type(mechanism).from_description(description, mechanism.privacy.neighbours)
     except (TypeError, ValueError, DpcoreError) as error:
         raise AssertionError(f"from_description does not take its description: {error}") from error
-    _holds(again.describe() == description, "from_description makes another mechanism")
+    of_class = type(again) is type(mechanism)
+    _holds(of_class and again.describe() == description, "from_description makes another mechanism")
 
 
 class _Charges:

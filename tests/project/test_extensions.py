@@ -180,6 +180,12 @@ BROKEN = {
     "is no array": {"noise_deviation": lambda self, size: "a"},
     "state a name": {},
     "does not take its description": {"describe": lambda self: {"name": self.name, "x": [1]}},
+    "describe returns no mapping": {"describe": lambda self: None},
+    "makes another mechanism": {"from_description": classmethod(lambda cls, *_: {"name": "x"})},
+    "privacy is no Privacy": {"privacy": property(lambda self: 1.0)},
+    "is_additive is neither": {"is_additive": np.ones(3)},
+    "a release is a list": {"release": lambda self, counts, **_: counts.tolist()},
+    "cannot be pickled": {"__reduce__": lambda self: None},
 }
 
 
