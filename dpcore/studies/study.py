@@ -83,6 +83,11 @@ class Study:
             _check_call(self.function, {**block, **taken})
         for name in dict.fromkeys(name for block in self.blocks for name in block):
             _check_labels(name, [label for block in self.blocks for label in block.get(name, ())])
+            if any(None in block.get(name, ()) for block in self.blocks) and not all(
+                name in block for block in self.blocks
+            ):
+                what = "must have another label, because tables show None where there is no value"
+                raise ParameterError(f"parameters[{name!r}]", None, what)
         repeated = len(self.cells) - len({cell.key for cell in self.cells})
         if repeated:
             raise ParameterError("parameters", repeated, "must not have the same cell twice")

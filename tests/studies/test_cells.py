@@ -192,6 +192,19 @@ def test_labels_that_are_the_same_in_tables_are_refused(parameters):
         studies.Study(lambda a, rng: {"x": 0.0}, parameters)
 
 
+@pytest.mark.parametrize("nothing", [[None], {None: 5}, ["u", None]])
+def test_none_is_no_label_beside_cells_without_the_parameter(nothing):
+    """Tables would show both as null: two cells with the same labels."""
+
+    def f(a, rng, b=None):
+        return {"x": rng.random()}
+
+    with pytest.raises(errors.ParameterError, match=r"parameters\['b'\] must have another label"):
+        studies.Study(f, [{"a": 1}, {"a": 1, "b": nothing}])
+    assert len(studies.Study(f, [{"a": 1}, {"a": 1, "b": {"none": None}}]).cells) == 2
+    assert len(studies.Study(f, {"a": 1, "b": nothing}).cells) == len(nothing)
+
+
 def test_replay_repeats_a_call():
     study = studies.Study(f, {"a": {"x": 1, "y": 2}, "b": [0, 10]})
     results = studies.run(study, replicates=3, seed=5)

@@ -178,13 +178,6 @@ def test_intervals_are_of_the_replicates_that_are_defined(known):
     assert (row["replicates"], row["undefined"]) == (known + 6, 6)
 
 
-def test_cells_without_a_parameter_are_not_those_where_it_is_none():
-    study = studies.Study(drawn, [{"a": 1}, {"a": 1, "b": [None, 2]}])
-    results = studies.run(study, replicates=2, seed=1)
-    replayed = [study.replay(call, 1, a=1, b=None)["x"] for call in range(2)]
-    assert results.array("x", b=None).tolist() == replayed
-
-
 def odd(rng):
     x = rng.random()
     always = {"nan": np.nan if x < 0.5 else x, "at": np.array([x, np.nan if x < 0.5 else 1])}
