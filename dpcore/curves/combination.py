@@ -191,7 +191,9 @@ def _curves(curves: object) -> list[CDF]:
     listed = _check.items("curves", curves, what)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
-    for at, curve in enumerate(listed):
+    known: set[str] = set()
+    unnamed: list[CDF] = []  # simulated
+    for curve in listed:
         if not isinstance(curve, CDF):
             raise DtypeError("curves", f"a {type(curve).__name__}", "must all be curves (CDF)")
         if curve.processing and curve.raw is None:
@@ -199,8 +201,12 @@ def _curves(curves: object) -> list[CDF]:
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
-        if any(are_one_release(curve, other) for other in listed[:at]):  # noise would count twice
+        twice = not known.isdisjoint(curve.releases)
+        if twice or any(are_one_release(curve, other) for other in unnamed):
             raise ParameterError("curves", curve, "must each be a release of its own")
+        known.update(curve.releases)
+        if not curve.releases:
+            unnamed.append(curve)
     return listed
 
 
