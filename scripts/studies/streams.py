@@ -43,7 +43,6 @@ CELLS = 1024
 BATCH = 1000  # steps of a call that is timed
 PEERS = json.loads((Path(__file__).parent / "stream_peers.json").read_text("utf-8"))
 MISSING = "–"
-BEST = "any matrix, least mean"
 
 
 def pair(variances: np.ndarray) -> str:
@@ -86,8 +85,6 @@ def nuclear(steps: int) -> float:
 def with_rho(steps: int) -> list[str]:
     """Return a row: rho = 1/2."""
     dense = MISSING
-    if str(steps) in PEERS["deviations"].get(BEST, {}):
-        dense = f"{PEERS['deviations'][BEST][str(steps)][0]:.2f} / {MISSING}"
     if steps <= (64 if given.quick else 128):
         least = np.sqrt(best_of_any(steps).mean()), np.sqrt(largest_of_any(steps).max())
         dense = f"{least[0]:.2f} / {least[1]:.2f}"
