@@ -39,7 +39,8 @@ class ScoreCurves(Stored):
     falling scores. Neighbours move one record from one of the 2 N cells to another, whatever
     happens to its label. So the joint sensitivity is that of one curve. The beginning of the curve
     gives the negatives. Its end gives the positives, because n is public. If clients may lack
-    records, one more cell between the classes counts these (docs/guides/clients.md).
+    records, one more cell between the classes counts these (docs/guides/clients.md). In a stream,
+    n is released, too (``dpcore.streams.RunningScores``).
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class ScoreCurves(Stored):
 
     @property
     def n(self) -> int:
-        """The number of records: public, or, if clients may lack records, a released number."""
+        """The number of records: public, or, in streams and if clients may lack some, released."""
         if not self.has_empty:
             return self.joint.n
         return max(1, round(float(self.negatives[-1] + self.positives[-1])))
@@ -171,7 +172,7 @@ class ScoreCurves(Stored):
     def classes(self, joint: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the negatives and the positives of other joint counts, (..., 2 N): each (..., N).
 
-        The joint counts have the same n, as those of simulated releases.
+        The last of them is the number of records.
 
         Examples
         --------
@@ -184,13 +185,17 @@ class ScoreCurves(Stored):
         (array([1., 2., 3., 3.]), array([0., 0., 1., 2.]))
         """
         negatives, others = joint[..., : self.grid.size], joint[..., self._before_positives]
-        return negatives.astype(np.float64), self.joint.n - others.astype(np.float64)
+        total = joint[..., -1:].astype(np.float64)
+        return negatives.astype(np.float64), total - others.astype(np.float64)
 
     @property
     def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Standard deviations of the noise in ``negatives`` and in ``positives``, each (N,)."""
+        """Standard deviations of the noise in ``negatives`` and in ``positives``, each (N,).
+
+        If n is noisy, those in ``positives`` are bounds, for any correlation with that noise.
+        """
         joint = self.joint.noise_deviation
-        return joint[: self.grid.size], joint[self._before_positives]
+        return joint[: self.grid.size], joint[self._before_positives] + joint[-1]
 
     @property
     def _before_positives(self) -> slice:

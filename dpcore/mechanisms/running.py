@@ -141,9 +141,43 @@ class _Levels(Questions):
         return replace(self._tree, variances=variances)
 
 
+class _Classes(Questions):
+    """The same questions about each half of the cells: a record changes the answers of one half."""
+
+    def __init__(self, half: Questions) -> None:
+        self._half, self.unit = half, half.unit
+        self.parts = tuple(part._replace(width=2 * part.width) for part in half.parts)
+        self._ends = np.cumsum([width for part in half.parts for width in (part.width,) * 2])
+
+    def ask(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        halves = [self._split(self._half.ask(half)) for half in np.split(counts, 2)]
+        return np.concatenate([part for parts in zip(*halves, strict=True) for part in parts])
+
+    def curve(
+        self, answers: NDArray[np.float64], deviations: Sequence[float]
+    ) -> NDArray[np.float64]:
+        parts = np.split(answers, self._ends[:-1], axis=1)
+        first, second = (
+            self._half.curve(np.concatenate(parts[half::2], axis=1), deviations) for half in (0, 1)
+        )
+        return np.concatenate([first, first[:, -1:] + second], axis=1)
+
+    def variances(self, deviations: Sequence[float]) -> NDArray[np.float64]:
+        half = self._half.variances(deviations)
+        return np.concatenate([half, half[-1] + half])
+
+    def _split(self, answers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        return np.split(answers, np.cumsum([part.width for part in self._half.parts])[:-1])
+
+
 @lru_cache(maxsize=4)
-def questions(size: int, *, is_gaussian: bool) -> Questions:
-    """Return the questions with the least noise in cumulative counts of ``size`` cells. Cached."""
+def questions(size: int, *, is_gaussian: bool, classes: int = 1) -> Questions:
+    """Return the questions with the least noise in cumulative counts of ``size`` cells. Cached.
+
+    With two classes, the first half of the cells is of one of them, and the rest of the other.
+    """
+    if classes == 2:
+        return _Classes(questions(size // 2, is_gaussian=is_gaussian))
     return _SquareRoot(size) if is_gaussian else _Levels(size)
 
 
@@ -151,8 +185,8 @@ def questions(size: int, *, is_gaussian: bool) -> Questions:
 class AfterSteps(Mechanism):
     """The law of a running curve's noise after some steps, for simulations.
 
-    ``dpcore.streams.RunningCDF`` makes it. It draws normal noise with the right deviations, so it
-    is not for releases.
+    ``RunningCDF`` and ``RunningScores`` of ``dpcore.streams`` make it. It draws normal noise with
+    the right deviations, so it is not for releases.
 
     Parameters
     ----------
@@ -162,6 +196,8 @@ class AfterSteps(Mechanism):
         The standard deviation of the noise after these steps, of each part of the questions.
     step
         The number of steps.
+    classes
+        2 if each half of the cells is of one class, with answers of its own. Otherwise 1.
 
     Raises
     ------
@@ -185,6 +221,7 @@ class AfterSteps(Mechanism):
     delta: float | None = None
     deviations: tuple[float, ...] = ()
     step: int = 1
+    classes: int = 1
 
     def __post_init__(self) -> None:
         self._budget()
@@ -193,6 +230,7 @@ class AfterSteps(Mechanism):
             raise ParameterError("deviations", self.deviations, "must not be negative")
         object.__setattr__(self, "deviations", given)
         _check.integer("step", self.step, 1, 2**32)
+        _check.integer("classes", self.classes, 1, 2)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
@@ -218,10 +256,9 @@ class AfterSteps(Mechanism):
         {'name': 'running-cdf', 'epsilon': 1.0, 'deviations': '2.5,3.0', 'step': 7}
         """
         written = ",".join(map(repr, self.deviations))
-        return {"name": self.name, **self._budget().describe()} | {
-            "deviations": written,
-            "step": self.step,
-        }
+        described = {"name": self.name, **self._budget().describe()}
+        described |= {"deviations": written, "step": self.step}
+        return described if self.classes == 1 else described | {"classes": self.classes}
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any], relation: Relation) -> Self:
@@ -240,7 +277,10 @@ class AfterSteps(Mechanism):
         return super(AfterSteps, cls).from_description(parameters, relation)
 
     def _questions(self, size: int) -> Questions:
-        return questions(size, is_gaussian=self._budget().rho is not None)
+        if size % self.classes:
+            raise ParameterError("size", size, "must be even: there are two classes")
+        is_gaussian = self._budget().rho is not None
+        return questions(size, is_gaussian=is_gaussian, classes=self.classes)
 
     def _fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
         asked = self._questions(counts.size)

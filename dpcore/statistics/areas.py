@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
 from .binning import share
 
-__all__ = ["UNSEEN", "BucketedScores", "area_of"]
+__all__ = ["UNSEEN", "BucketedScores", "Slopes", "area_of", "slopes_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
@@ -172,3 +172,42 @@ def area_of(negatives: Reals, positives: Reals, ties: Ties) -> Reals:
     below = np.cumsum(negatives, axis=-1) - (1.0 - np.asarray(ties)) * negatives
     ordered = np.sum(positives * below, axis=-1)  # a product of vectors would start threads
     return share(np.asarray(ordered), np.asarray(pairs))
+
+
+class Slopes(NamedTuple):
+    """An area, and its derivatives by the numbers of records.
+
+    The derivative times the number of records of the class is also how far a record of the cell
+    moves the mean over its class. So the squares, times the records, add up to the variance of
+    DeLong, DeLong & Clarke-Pearson (1988).
+
+    Parameters
+    ----------
+    area
+        (...) as of ``area_of`` with ties of 1/2.
+    of_negatives, of_positives
+        (..., B) by the records in each bucket.
+    sampling_variance
+        (...) the variance if records are drawn from a population; not below 0.
+    """
+
+    area: Reals
+    of_negatives: Reals
+    of_positives: Reals
+    sampling_variance: Reals
+
+
+def slopes_of(negatives: Reals, positives: Reals) -> Slopes:
+    """Return the area of (..., B) records in each bucket, by rising scores, and its slopes.
+
+    All are NaN or infinite where a class has no records.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own, other = positives.sum(axis=-1), negatives.sum(axis=-1)
+        below = (np.cumsum(negatives, axis=-1) - 0.5 * negatives) / other[..., None]
+        above = 1.0 - (np.cumsum(positives, axis=-1) - 0.5 * positives) / own[..., None]
+        area = np.asarray(np.sum(positives * below, axis=-1) / own)
+        of_negatives = (above - area[..., None]) / other[..., None]
+        of_positives = (below - area[..., None]) / own[..., None]
+        squares = np.sum(negatives * of_negatives**2 + positives * of_positives**2, axis=-1)
+    return Slopes(area, of_negatives, of_positives, np.maximum(squares, 0.0))

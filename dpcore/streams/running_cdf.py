@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -11,24 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..curves import forms
 from ..curves.cdf import CDF
-from ..curves.provenance import fresh_identifier
-from ..errors import ParameterError
-from ..mechanisms.running import AfterSteps, questions
 from ..privacy.guarantees import Neighbours
 from ..records.column import Column
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
-from .base import Change, StreamMechanism
+from .base import StreamMechanism
 from .default import asked
-from .stream import State, Stream
-from .windows import noise_of
+from .running_curve import RunningCurve, grid_of
+from .stream import State
 
 __all__ = ["RunningCDF"]
 
 
-class RunningCDF(Stream):
+class RunningCDF(RunningCurve):
     """A private distribution curve of a stream's records, after every step.
 
     A step is a batch of records, such as those of a day. The curves of all steps together are one
@@ -94,7 +88,7 @@ class RunningCDF(Stream):
 
     kind: ClassVar[str] = "running-cdf"
 
-    __slots__ = ("_grid", "_identifier", "_integers", "_isotonic", "_questions")
+    __slots__ = ("_integers",)
 
     def __init__(
         self,
@@ -112,30 +106,11 @@ class RunningCDF(Stream):
         rng: np.random.Generator | None = None,
     ) -> None:
         check_grid("grid", grid)
-        _check.flag("isotonic", isotonic)
         if integers is not None:
             _check.flag("integers", integers)
         chosen = asked(mechanism, epsilon, rho, neighbours, delta)
-        self._grid, self._integers, self._isotonic = grid, integers, isotonic
-        self._identifier = fresh_identifier()
-        self._questions = questions(grid.size, is_gaussian=chosen.budget.rho is not None)
-        noises = [
-            noise_of(
-                chosen.with_share(part.share),
-                horizon,
-                window,
-                rng,
-                width=part.width,
-                change=Change(part.amount, apart=True),
-            )
-            for part in self._questions.parts
-        ]
-        self._begin(chosen, horizon, window, noises, simulated=rng is not None)
-
-    @property
-    def grid(self) -> Grid:
-        """The thresholds."""
-        return self._grid
+        self._integers = integers
+        self._begin_curve(grid, grid, chosen, horizon, window, rng, isotonic=isotonic)
 
     @property
     def curve(self) -> CDF | None:
@@ -178,7 +153,8 @@ class RunningCDF(Stream):
         13
         """
         column = Column.of(values, "values")
-        return self._counted("values", self._grid.count(column, nan_policy=nan_policy))
+        released: CDF = self._counted("values", self._grid.count(column, nan_policy=nan_policy))
+        return released
 
     def add_counts(self, counts: NDArray[np.integer[Any]]) -> CDF:
         """Take one step with the counts of the cells, (N,), from ``Grid.count``.
@@ -195,54 +171,22 @@ class RunningCDF(Stream):
         >>> waits.add_counts(np.array([500, 300, 200])).counts.round()
         array([ 500.,  799., 1002.])
         """
-        return self._counted("counts", _check.counts("counts", counts, (self._grid.size,)))
-
-    def _counted(self, argument: str, counts: NDArray[np.int64]) -> CDF:
-        unit = self._questions.unit
-        records, most = int(counts.sum()), self._most() // unit
-        if records > most:
-            raise ParameterError(argument, "others", f"must have at most {most} records")
-        answers = self._questions.ask(counts)[None]
-        _, curve = self._advance(argument, answers, np.array([records * unit]), unit)
-        released: CDF = curve
+        exact = _check.counts("counts", counts, (self._grid.size,))
+        released: CDF = self._counted("counts", exact)
         return released
 
     def _kept(self, state: State, outputs: NDArray[np.float64]) -> CDF:
         """Return the curve of the last step: it is kept if and only if the step is taken."""
-        at = np.array([state.step])
-        deviations = [float(noise.deviation(at)[0]) for noise in self._noises]
-        counts = self._questions.curve(outputs[-1:], deviations)[0]
-        n = max(1, round(float(counts[-1])))
-        counts[-1] = n
-        budget = self._mechanism.budget.arguments | {"neighbours": "add-or-remove-one"}
-        law = AfterSteps(**budget, deviations=tuple(deviations), step=state.step)
-        raw = CDF(
-            grid=self._grid,
-            counts=counts,
-            n=n,
-            privacy=replace(self.privacy, neighbours="add-or-remove-one"),
-            mechanism=law.describe(),
-            noise_deviation=law.noise_deviation(self._grid.size),
-            integers=self._integers if self._integers is not None else self._grid.of_integers,
-            releases=() if self.privacy.simulated else (self._identifier,),
-        )
+        integers = self._integers if self._integers is not None else self._grid.of_integers
+        raw = self._raw(state, outputs, integers=integers)
         return raw.isotonic() if self._isotonic else raw
 
     def _more_form(self) -> dict[str, Any]:
-        return {
-            **super()._more_form(),
-            "grid": json.dumps(forms.GRID["dump"](self._grid)),  # a text: it may have real numbers
-            "identifier": self._identifier,
-            "integers": self._integers,
-            "isotonic": self._isotonic,
-        }
+        return {**super()._more_form(), "integers": self._integers}
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
-        grid = forms.GRID["load"]("grid", {"grid": json.loads(more["grid"])})
         kept = {name: more.get(name) for name in ("integers", "isotonic", "window")}
-        stream = cls(grid, horizon, mechanism, **kept)
-        if "identifier" in more:  # files of earlier versions have none
-            _check.instance("identifier", more["identifier"], str, "must be a string")
-            stream._identifier = more["identifier"]
+        stream = cls(grid_of(more), horizon, mechanism, **kept)
+        stream._take_identifier(more)
         return stream

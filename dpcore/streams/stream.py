@@ -365,7 +365,8 @@ class Stream(ABC):
         if len(simulated) != 1:
             raise FormatError("a saved stream whose noise is both of a study and of a release")
         stream._privacy = replace(stream._privacy, simulated=simulated.pop())
-        stream._state = State(step, sums, tuple(held for _, held in again))
+        held = tuple(held for _, held in again)
+        stream._state = State(step, sums, held, stream._state.more)
         return stream
 
 

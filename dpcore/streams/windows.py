@@ -17,7 +17,7 @@ from .. import _check
 from ..errors import FormatError
 from .base import ONE, Change, StreamMechanism, StreamNoise, known_horizon
 
-__all__ = ["checked_window", "noise_of"]
+__all__ = ["bits_of", "checked_window", "doubles_of", "noise_of"]
 
 _MOST_WINDOW: Final = 2**20  # the outputs of so many steps are held
 
@@ -134,8 +134,8 @@ class _WindowNoise(StreamNoise):
         return {
             "inner": self.inner.describe(state.inner),
             "start": state.start.tolist(),
-            "left": _bits(state.left),
-            "outputs": _bits(state.outputs),
+            "left": bits_of(state.left),
+            "outputs": bits_of(state.outputs),
         }
 
     def restored(self, at: int, stored: dict[str, Any]) -> tuple[StreamNoise, _Held]:
@@ -144,8 +144,8 @@ class _WindowNoise(StreamNoise):
         start = [_check.integer("start", value, -(2**63), 2**63 - 1) for value in stored["start"]]
         if len(start) != self.width:
             raise FormatError("a saved stream with another number of counters")
-        left = _doubles(stored["left"], (self.window - taken, self.width))
-        outputs = _doubles(stored["outputs"], (taken, self.width))
+        left = doubles_of(stored["left"], (self.window - taken, self.width))
+        outputs = doubles_of(stored["outputs"], (taken, self.width))
         state = _Held(held, np.array(start, np.int64), left, outputs)
         return replace(self, inner=inner), state
 
@@ -171,13 +171,14 @@ class _WindowNoise(StreamNoise):
         return self.inner.difference_deviation(within, np.full_like(within, self.window))
 
 
-def _bits(outputs: NDArray[np.float64]) -> list[list[int]]:
+def bits_of(outputs: NDArray[np.float64]) -> list[list[int]]:
     """Return the bits of doubles: saved files have integers only."""
     bits: list[list[int]] = np.ascontiguousarray(outputs).view(np.int64).tolist()
     return bits
 
 
-def _doubles(stored: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+def doubles_of(stored: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return the doubles that ``bits_of`` has written, or refuse them."""
     rows = [[_check.integer("outputs", v, -(2**63), 2**63 - 1) for v in row] for row in stored]
     if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
         raise FormatError("a saved stream with another number of outputs")

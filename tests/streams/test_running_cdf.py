@@ -252,7 +252,7 @@ def test_threads_get_the_curves_of_their_own_steps():
 def test_a_curve_that_cannot_be_made_is_no_step(monkeypatch):
     stream, wanted = seeded(), seeded()
     with monkeypatch.context() as patched:
-        patched.setattr("dpcore.streams.running_cdf.CDF", None)
+        patched.setattr("dpcore.streams.running_curve.CDF", None)
         with contextlib.suppress(TypeError):
             stream.add_counts(np.full(8, 9))
     assert (stream.step, stream.curve) == (0, None)
