@@ -112,6 +112,7 @@ def _streams() -> None:
         counter.noise_deviation()
     for mechanism in (dp.streams.ConsistentTree(1.0), dp.streams.BufferedToeplitz(rho=1.0)):
         dp.streams.RunningCDF(_uniform(), 20, mechanism).add([1.0])
+        dp.streams.RunningScores(_uniform(), 20, mechanism, window=3).add([True], [1.0])
 
 
 def _rungs() -> None:

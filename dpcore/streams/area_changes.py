@@ -1,6 +1,6 @@
 """Whether the area under a ROC curve has changed since the first window of a stream.
 
-All of it is computed from released numbers (docs/proofs/running-scores.md).
+All of it is computed from released numbers (docs/proofs/running-cdf.md).
 """
 
 from __future__ import annotations

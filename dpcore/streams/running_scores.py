@@ -79,7 +79,7 @@ class RunningScores(RunningCurve):
     ...     curves = scores.add(y_true, y_score)
     >>> change = scores.change()
     >>> round(change.reference, 2), round(change.area, 2), change.is_alarm
-    (0.83, 0.5, True)
+    (0.85, 0.51, True)
     """
 
     kind: ClassVar[str] = "running-scores"

@@ -173,7 +173,7 @@ PAGES: Final = (
         "dpcore.streams",
         "Counts and curves that grow, released step by step, and their mechanisms.",
         "dpcore.streams",
-        "RunningCount RunningCDF ConsistentTree BufferedToeplitz DyadicTree StreamMechanism"
+        "RunningCount RunningCDF RunningScores AreaChange ConsistentTree BufferedToeplitz DyadicTree StreamMechanism"
         " CounterBusyError CounterClosedError",
     ),
     _page(

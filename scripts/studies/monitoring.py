@@ -49,7 +49,7 @@ def widened(noise: Any, times: int) -> Any:
 
 def released(windows: np.ndarray, budget: dict[str, float], rng: np.random.Generator) -> np.ndarray:
     """Return raw joint counts, (R, T, 2 N), from exact counts: noise of the real law is added."""
-    runs, steps, size = windows.shape
+    runs, steps, _ = windows.shape
     stream = scores(budget, rng)
     answers = []
     for noise, part in zip(stream._noises, stream._questions.parts, strict=True):
@@ -143,7 +143,7 @@ def picture() -> None:
     axes.plot(at[1:], low, color=GREY, linestyle="--", label="an alarm is beyond")
     axes.plot(at[1:], high, color=GREY, linestyle="--")
     axes.axvline(CHANGE + 0.5, color=GREY, linewidth=1)
-    axes.annotate("the model gets worse", (CHANGE, 0.845), ha="right", color=GREY)
+    axes.text(CHANGE, 0.822, "the model gets worse", ha="right", va="top", color=GREY)
     shown = [areas[at.index(step)] for step in alarms]
     axes.plot(alarms, shown, "o", color=ORANGE, markersize=4, label="alarm")
     axes.set(xlabel=f"step ({batch:,} records each)", ylabel="area under the ROC curve")

@@ -50,7 +50,7 @@ def thin(epochs):
 
 
 def spent_of_epsilon(stream, horizon, neighbours, thinned=False):
-    cells, asked = stream.grid.size, stream._questions
+    cells, asked = stream._cells.size, stream._questions
     epochs = [noise.epochs[0] for noise in stream._noises]
     assert all(epoch.size >= horizon for epoch in epochs)
     if thinned:

@@ -62,6 +62,7 @@ VERBS = {
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
     "RunningCount": lambda: dp.streams.RunningCount(10, epsilon=1.0),
     "RunningCDF": lambda: dp.streams.RunningCDF(GRID, 10, epsilon=1.0),
+    "RunningScores": lambda: dp.streams.RunningScores(GRID, 10, epsilon=1.0),
 }
 
 CHARGED = {
@@ -192,6 +193,7 @@ OF_NOISE_ALONE = {
 ELSEWHERE = {
     "RunningCDF.__init__": "RunningCDF",
     "RunningCount.__init__": "RunningCount",
+    "RunningScores.__init__": "RunningScores",
     "SimulatedSum.__init__": "SimulatedSum",
 }
 

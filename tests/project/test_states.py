@@ -110,6 +110,13 @@ def running_cdf(steps=()):
     return curve
 
 
+def running_scores(steps=()):
+    scores = streams.RunningScores(GRID, 100, epsilon=EPSILON, window=2, rng=rng())
+    for step in steps:
+        scores.add_counts(np.eye(2 * GRID.size, dtype=int)[int(step) % GRID.size])
+    return scores
+
+
 def curves():
     return dp.score_curves(LABELS, VALUES, GRID, mechanisms.Hierarchy(EPSILON), rng=rng())
 
@@ -164,6 +171,8 @@ STATES = {
     "RunningCount, used": lambda: running_count(COUNTS),
     "RunningCDF": running_cdf,
     "RunningCDF, used": lambda: running_cdf(COUNTS),
+    "RunningScores": running_scores,
+    "RunningScores, used": lambda: running_scores(COUNTS),
     "SimulatedSum": simulated_sum,
     "SimulatedSum, asked": lambda: simulated_sum(asked=True),
     "SharedVectors": shared_vectors,
@@ -193,6 +202,7 @@ REFUSED = (
     "PointwiseCDF",
     "RunningCDF",
     "RunningCount",
+    "RunningScores",
     "Server",
     "SharedVectors",
     "SimulatedSum",

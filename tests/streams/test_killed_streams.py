@@ -15,7 +15,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.records.files import FileError
-from dpcore.streams import RunningCDF, RunningCount, saved
+from dpcore.streams import RunningCDF, RunningCount, RunningScores, saved
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 
@@ -24,6 +24,9 @@ NEW = {
     "count": lambda: RunningCount(None, epsilon=1e-9),
     "window": lambda: RunningCount(None, epsilon=1e-9, window=3),
     "curve": lambda: RunningCDF(dp.Grid.uniform(0, 8, 8), None, rho=0.01, isotonic=False),
+    "scores": lambda: RunningScores(
+        dp.Grid.uniform(0, 8, 4), None, epsilon=1e-6, window=3, isotonic=False
+    ),
     "levels": lambda: RunningCDF(dp.Grid.uniform(0, 1, 40), None, epsilon=1e-6, isotonic=False),
 }
 
@@ -31,7 +34,10 @@ NEW = {
 def output(stream):
     if isinstance(stream, RunningCount):
         return str(stream.add(0))
-    counts = stream.add_counts(np.zeros(stream.grid.size, int)).counts
+    if isinstance(stream, RunningScores):
+        counts = stream.add_counts(np.zeros(2 * stream.grid.size, int)).joint.counts
+    else:
+        counts = stream.add_counts(np.zeros(stream.grid.size, int)).counts
     return counts[:-1].tobytes().hex()
 
 
