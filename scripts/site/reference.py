@@ -173,8 +173,8 @@ PAGES: Final = (
         "dpcore.streams",
         "Counts and curves that grow, released step by step, and their mechanisms.",
         "dpcore.streams",
-        "RunningCount RunningCDF RunningScores AreaChange ConsistentTree BufferedToeplitz DyadicTree StreamMechanism"
-        " CounterBusyError CounterClosedError",
+        "RunningCount RunningCDF RunningScores AreaChange ConsistentTree BufferedToeplitz"
+        " DyadicTree StreamMechanism CounterBusyError CounterClosedError",
     ),
     _page(
         "studies",

@@ -211,7 +211,7 @@ OF_PUBLIC_PARAMETERS = """Advice BufferedToeplitz Central Charge ConsistentTree 
 DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
 Suggestion TableGrid UnaryEncoding"""
-COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
+COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
