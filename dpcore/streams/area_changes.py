@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class _Windows(NamedTuple):
     sampling: Reals
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots, because covariances are cached
 class Monitoring:
     """The joint law of the areas of all windows of a stream, if nothing changes.
 
@@ -106,11 +107,7 @@ class Monitoring:
     noises: Sequence[StreamNoise]
     horizon: int
     window: int
-    _of_cells: Reals = field(init=False)
     _critical: dict[tuple[int, float], float] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_cells", self._covariances_of_cells())
 
     def windows(self, joint: Reals) -> _Windows:
         """Return the areas of windows with raw joint counts, (..., 2 N), and their variances."""
@@ -165,17 +162,21 @@ class Monitoring:
 
     def _covariance(self, share: float) -> Reals:
         """Return the covariances of the changes of all steps, for variances that add up to 1."""
-        steps = np.arange(self.window, self.horizon + 1)
-        at, other = np.meshgrid(steps, steps, indexing="ij")
-        early, late = np.minimum(at, other).ravel(), np.maximum(at, other).ravel()
-        noise, unit = self.noises[0], self._unit
-        own = noise.deviation(steps) ** 2
-        apart = noise.difference_deviation(early, late).reshape(at.shape) ** 2
-        of_noise = (own[:, None] + own - apart) / (2 * unit)
-        of_sampling = np.maximum(1.0 - np.abs(at - other) / self.window, 0.0)
+        of_noise, of_sampling = self._in_time
         areas = share * of_noise + (1.0 - share) * of_sampling
         changes = areas - areas[:, :1] - areas[:1] + areas[0, 0]
         return np.asarray(changes[1:, 1:])
+
+    @cached_property
+    def _in_time(self) -> tuple[Reals, Reals]:
+        """The covariances of noise and of sampling between all steps, from the first window on."""
+        steps = np.arange(self.window, self.horizon + 1)
+        at, other = np.meshgrid(steps, steps, indexing="ij")
+        early, late = np.minimum(at, other).ravel(), np.maximum(at, other).ravel()
+        own = self.noises[0].deviation(steps) ** 2
+        apart = self.noises[0].difference_deviation(early, late).reshape(at.shape) ** 2
+        of_sampling = np.maximum(1.0 - np.abs(at - other) / self.window, 0.0)
+        return (own[:, None] + own - apart) / (2.0 * self._unit), of_sampling
 
     def _variances_of_changes(self, steps: NDArray[np.int64]) -> tuple[Reals, Reals]:
         """Return the variances of changes at steps, in those of the first window."""
@@ -194,8 +195,9 @@ class Monitoring:
         """The variance of one counter in the first window."""
         return float(self.noises[0].deviation(np.array([self.window]))[0]) ** 2
 
-    def _covariances_of_cells(self) -> Reals:
-        """Return the covariances of the noise in the counts of a class's cells, first window."""
+    @cached_property
+    def _of_cells(self) -> Reals:
+        """The covariances of the noise in the counts of a class's cells, in the first window."""
         deviations = [float(n.deviation(np.array([self.window]))[0]) for n in self.noises]
         covariances: Reals | None = None
         start = 0

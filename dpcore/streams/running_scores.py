@@ -212,8 +212,8 @@ class RunningScores(RunningCurve):
         with batches of similar sizes; areas are nearly normal. The variance is that of the noise,
         from the mechanism, and that of sampling (DeLong, DeLong & Clarke-Pearson 1988). The
         critical value is simulated, for the covariances of all steps, which windows in common
-        cause. docs/guides/streams.md has measured rates. The first call takes a second for
-        1,000 steps.
+        cause. docs/guides/streams.md has measured rates. The first call takes some seconds
+        for 1,000 steps.
 
         Examples
         --------
