@@ -34,6 +34,7 @@ _HOMES: Final = {
     "dpcore.roc": "statistics.roc",
     "dpcore.score-histogram": "statistics.score_histograms",
     "dpcore.scores": "curves.scores",
+    "dpcore.sum": "trust.protocol.released_sums",
     "dpcore.suggestion": "planning.suggest",
     "dpcore.table": "curves.table",
 }

@@ -9,7 +9,7 @@ Classifiers*. The *ECDF paper* is Barczewski, Mawass & Ramon, *Differentially Pr
 Cumulative Distribution Functions*.
 """
 
-from . import comparison
+from . import comparison, functions
 from .advice import Advice, Enough, advise, enough
 from .contributions import client_cdf, client_score_curves
 from .models.central import Central
@@ -32,11 +32,13 @@ from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
+from .protocol.released_sums import ReleasedSum, release_sum
 from .protocol.rounds import Memory, Round, Sums
 from .protocol.servers import Server
 from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
+from .summation import vector_sum
 
 __all__ = [
     "Advice",
@@ -56,6 +58,7 @@ __all__ = [
     "PointwiseCDF",
     "PointwiseClient",
     "Protocol",
+    "ReleasedSum",
     "ReportError",
     "Round",
     "RoundError",
@@ -78,8 +81,11 @@ __all__ = [
     "combine",
     "comparison",
     "enough",
+    "functions",
     "opened",
     "release",
     "release_scores",
+    "release_sum",
     "trust_models",
+    "vector_sum",
 ]

@@ -28,7 +28,7 @@ from dpcore.trust import (
     release,
     release_scores,
 )
-from dpcore.trust.models.share_rounds import _most_noise
+from dpcore.trust.models.share_rounds import most_noise
 from tests.trust.rounds import (
     FUNCTIONS,
     LOCAL,
@@ -215,7 +215,7 @@ def test_noise_is_within_its_bound_and_not_far_below_it():
     for scale, shares, reports in [(1, 50, 50), (5, 50, 70), (40, 9, 12), (3, 10, 1000)]:
         share = PolyaShares(scale, shares)
         largest = np.abs(share.sum_of(reports, 1000, source(RNG(1)))).max()
-        most = _most_noise(share, reports, 1000)
+        most = most_noise(share, reports, 1000)
         whole = -(-reports // shares)
         assert largest < most < whole * scale * 150
 

@@ -16,18 +16,21 @@ from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import KeyedSource, Source
 from ...privacy.allowance import Allowance
-from ...privacy.guarantees import Privacy
+from ...privacy.guarantees import Neighbours, Privacy
+from ..functions.function import Function
+from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import Counts, Memory, Round, Sums, Words
-from ..protocol.trust_models import Bounded
+from ..protocol.trust_models import Bounded, Summing
 from ..protocol.wire import ReportError, RoundError
-from .contribution import for_client, most_records
+from .contribution import check_one_record, for_client, most_records
 from .server_secret import ServerSecret
+from .sum_rounds import CuratedSumRound
 
 __all__ = ["Central"]
 
 
 @dataclass(frozen=True, slots=True)
-class Central(Bounded):
+class Central(Bounded, Summing):
     """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
 
     All mechanisms of ``dpcore.mechanisms`` stand for this trust model. This class serves to compare
@@ -120,6 +123,36 @@ class Central(Bounded):
         (1, 16)
         """
         return _Curated(self, size)
+
+    def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
+        """Return the integers that stand for values, and the curator's noise in their sum.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> from dpcore.trust.functions import Identity
+        >>> for neighbours in ("replace-one", "add-or-remove-one"):
+        ...     noise = Central(epsilon=1.0).sum_noise(Identity(-5, 5), neighbours)
+        ...     print(noise.deviation(1000, is_whole=False).round(2))
+        [14.14]
+        [7.07]
+        """
+        check_one_record(self.records)
+        budget = Allowance.checked(self.epsilon, self.rho, neighbours, self.delta)
+        return sum_noise(function.bound, budget, 1, 1, MOST_RECORDS)
+
+    def sum_round(self, function: Function, servers: int | None = None) -> Round:
+        """Return a round whose clients send their values to the curator.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> from dpcore.trust.functions import Identity
+        >>> own = Central(epsilon=1.0).sum_round(Identity(0, 10))
+        >>> own.receivers, own.payload_bytes(5)
+        (1, 16)
+        """
+        return CuratedSumRound(self, function)
 
     def _whole(self) -> Allowance:
         """Return the allowance for all records of a client together."""

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from ... import _check
+from ...errors import ParameterError
 from ...privacy.guarantees import Privacy
 from ..protocol.rounds import MOST_CLIENTS
 
-__all__ = ["for_client", "most_records"]
+__all__ = ["check_one_record", "for_client", "most_records"]
 
 _MOST_SLOTS: Final = 2**46  # sums in fine units fit 64 bits
 
@@ -22,3 +23,10 @@ def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
 def for_client(privacy: Privacy, records: int) -> Privacy:
     """Return a guarantee as one for a client with so many records."""
     return privacy if records == 1 else replace(privacy, neighbours="replace-client")
+
+
+def check_one_record(records: int | None) -> None:
+    """Check that sums of functions are of one record a client, or of all of its records."""
+    if records not in (None, 1):
+        what = "must be of one record a client, or records=None, to sum functions"
+        raise ParameterError("trust", f"records={records}", what)

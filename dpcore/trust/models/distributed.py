@@ -11,13 +11,16 @@ from typing import ClassVar, Final, Literal, Self
 from ... import _check
 from ...errors import ParameterError
 from ...privacy.allowance import Allowance
-from ...privacy.guarantees import Privacy
+from ...privacy.guarantees import Neighbours, Privacy
+from ..functions.function import Function
+from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS
-from ..protocol.trust_models import Bounded, WithVectors
+from ..protocol.trust_models import Bounded, Summing, WithVectors
 from ..protocol.wire import RoundError
 from .advised import Advised, Errors, Sizes
-from .contribution import for_client, most_records
+from .contribution import check_one_record, for_client, most_records
 from .share_rounds import VectorRound
+from .sum_rounds import SharedSumRound
 from .tree_of_shares import TreeOfShares
 
 __all__ = ["DistributedNoise"]
@@ -26,7 +29,7 @@ _DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
 
 
 @dataclass(frozen=True, slots=True)
-class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
+class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
     """Differential privacy for a sum of reports, each of which contains a share of the noise.
 
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
@@ -39,7 +42,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
     ----------
     epsilon
         The guarantee of the sum, for a client: a positive number. A Fraction is used exactly. For
-        one record, if there is no contribution bound.
+        one record, if there is no contribution bound. None: rho is given.
     clients
         M, the number of clients that are asked.
     dropout
@@ -56,6 +59,9 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         ``client_cdf``, ``client_score_curves`` and rounds. None: there is no bound. All records of
         a client count, as at a site with the records of many people, and epsilon is the guarantee
         for one of these records. Their total number, over all clients, is public.
+    rho, delta
+        In the place of epsilon, or beside it: zero-concentrated differential privacy, or (epsilon,
+        delta). Clients then add discrete Gaussian noise.
 
     Raises
     ------
@@ -83,13 +89,15 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
     0.26
     """
 
-    epsilon: float | Fraction
-    clients: int
+    epsilon: float | Fraction | None = None
+    clients: int | None = None  # required: None is refused
     dropout: float | Fraction = 0.0
     reporting: int | None = None
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
     records: int | None = 1
+    rho: float | Fraction | None = None
+    delta: float | None = None
     advised: ClassVar[str] = "distributed-noise"
 
     def __post_init__(self) -> None:
@@ -108,8 +116,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
     @property
     def privacy(self) -> Privacy:
         """The guarantee for a client, or for one record if there is no contribution bound."""
-        whole = Allowance.checked(self.epsilon, None, "replace-one")
-        return for_client(whole.privacy, self.records or 1)
+        return for_client(self._whole().privacy, self.records or 1)
 
     @property
     def record_privacy(self) -> Privacy:
@@ -119,12 +126,17 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
     @property
     def required(self) -> int:
         """How many reports the noise of the guarantee takes: (1 - dropout) M, rounded up."""
-        return math.ceil((1 - Fraction(str(self.dropout))) * self.clients)
+        return math.ceil((1 - Fraction(str(self.dropout))) * self._asked)
 
     @property
     def reports(self) -> int:
         """How many reports there are."""
-        return self.clients if self.reporting is None else self.reporting
+        return self._asked if self.reporting is None else self.reporting
+
+    @property
+    def _asked(self) -> int:
+        assert self.clients is not None
+        return self.clients
 
     @property
     def reporters(self) -> int:
@@ -140,7 +152,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         >>> DistributedNoise(1.0, clients=1000, dropout=0.1).over(950).reporting
         950
         """
-        if not self.required <= clients <= self.clients:
+        if not self.required <= clients <= self._asked:
             wanted = f"{self.required} to {self.clients}"
             raise RoundError(f"the sums are over {clients} clients; the trust model needs {wanted}")
         return replace(self, reporting=clients)
@@ -155,10 +167,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         >>> own.receivers, own.least_reports, own.most_reports
         (2, 900, 1000)
         """
-        if servers is None:
-            servers = _DEFAULT_SERVERS
-        servers = _check.integer("servers", servers, _DEFAULT_SERVERS, MOST_SERVERS)
-        return _NoisyRound(replace(self, reporting=None), size, servers)
+        return _NoisyRound(replace(self, reporting=None), size, _receivers(servers))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
@@ -173,8 +182,8 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
         of_tree = self._hierarchy().describe()
         return {
             "name": self.advised,
-            "epsilon": float(self.epsilon),
-            "clients": self.clients,
+            **self._whole().describe(),
+            "clients": self._asked,
             "records": "any number" if self.records is None else self.records,
             "required": self.required,
             "reporting": self.reports,
@@ -202,9 +211,58 @@ class DistributedNoise(TreeOfShares, WithVectors, Bounded, Advised):
             "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
         }
 
-    def _of_record(self) -> float | Fraction:
-        """Return the epsilon that one record spends, epsilon / records."""
-        return self.epsilon if self.records in (None, 1) else Fraction(self.epsilon) / self.records
+    def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
+        """Return the integers that stand for values, and the noise of all clients in their sum.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> from dpcore.trust.functions import Identity
+        >>> noise = DistributedNoise(rho=0.5, clients=1000).sum_noise(Identity(0, 10))
+        >>> noise.bits, noise.deviation(1000, is_whole=False).round(2)
+        (25, array([10.]))
+        """
+        check_one_record(self.records)
+        if neighbours != "replace-one":
+            what = "must be replace-one: how many clients report is public"
+            raise ParameterError("neighbours", neighbours, what)
+        records = MOST_RECORDS if self.records is None else self._asked
+        return sum_noise(function.bound, self._budget(), self.required, self.reports, records)
+
+    def sum_round(self, function: Function, servers: int | None = None) -> SharedSumRound:
+        """Return a round whose clients share values with their shares of the noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> from dpcore.trust.functions import Identity
+        >>> own = DistributedNoise(1.0, clients=1000, dropout=0.1).sum_round(Identity(0, 10))
+        >>> own.receivers, own.least_reports, own.most_reports
+        (2, 900, 1000)
+        """
+        return _NoisySumRound(replace(self, reporting=None), function, _receivers(servers))
+
+    def _keep_budget(self) -> None:
+        if self.rho is None and self.delta is None:
+            TreeOfShares._keep_budget(self)
+        for name in ("epsilon", "rho", "delta"):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _check.plain(name, given))
+        self._whole()
+
+    def _whole(self) -> Allowance:
+        """Return what all records of a client that count may spend."""
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    def _budget(self) -> Allowance:
+        """Return what one record may spend: epsilon / records, or rho / records^2."""
+        whole = self._whole()
+        if self.records in (None, 1):
+            return whole
+        if whole.epsilon is not None:
+            return Allowance.checked(whole.epsilon / self.records, None, "replace-one")
+        assert whole.rho is not None
+        return Allowance.checked(None, whole.rho / self.records**2, "replace-one")
 
     def _check_total(self, total: int, size: int) -> None:
         if self.records is not None and total != self.reports * self.records:
@@ -220,8 +278,34 @@ class _NoisyRound(VectorRound):
 
     def __init__(self, trust: DistributedNoise, cells: int, receivers: int) -> None:
         super().__init__(trust, cells, receivers)
-        self.exact = str(Fraction(trust.epsilon))
+        self.exact = _exactly(trust)
         self.least_reports, self.most_reports = trust.required, trust.clients
 
     def mechanism(self, reports: int) -> DistributedNoise:
         return replace(self.trust, reporting=reports)  # type: ignore[no-any-return]
+
+
+class _NoisySumRound(SharedSumRound):
+    """The same for a declared function."""
+
+    def __init__(self, trust: DistributedNoise, function: Function, receivers: int) -> None:
+        super().__init__(trust, function, receivers)
+        self.exact = f"{_exactly(trust)} {self.exact}"
+        self.least_reports, self.most_reports = trust.required, trust.clients
+
+    def mechanism(self, reports: int) -> DistributedNoise:
+        return replace(self.trust, reporting=reports)  # type: ignore[no-any-return]
+
+
+def _receivers(servers: int | None) -> int:
+    if servers is None:
+        return _DEFAULT_SERVERS
+    return _check.integer("servers", servers, _DEFAULT_SERVERS, MOST_SERVERS)
+
+
+def _exactly(trust: DistributedNoise) -> str:
+    """Return the budget as text, exactly."""
+    if trust.rho is None and trust.delta is None:
+        return str(Fraction(trust.epsilon))  # type: ignore[arg-type]  # it has been checked
+    parts = {name: getattr(trust, name) for name in ("epsilon", "rho", "delta")}
+    return " ".join("-" if p is None else str(_check.fraction(n, p)) for n, p in parts.items())

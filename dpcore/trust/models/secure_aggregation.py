@@ -14,18 +14,21 @@ from ... import _check
 from ...mechanisms.base import Work
 from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
-from ...privacy.guarantees import Privacy
+from ...privacy.guarantees import Neighbours, Privacy
+from ..functions.function import Function
+from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_SERVERS
-from ..protocol.trust_models import Bounded, WithVectors
+from ..protocol.trust_models import Bounded, Summing, WithVectors
 from .advised import Advised, Errors, Sizes
-from .contribution import for_client, most_records
+from .contribution import check_one_record, for_client, most_records
 from .share_rounds import VectorRound
+from .sum_rounds import SharedSumRound
 
 __all__ = ["SecureAggregation"]
 
 
 @dataclass(frozen=True, slots=True)
-class SecureAggregation(Bounded, WithVectors, Advised):
+class SecureAggregation(Bounded, WithVectors, Summing, Advised):
     """The exact sum of all reports, and nothing else about them: **no differential privacy**.
 
     Each client splits its report into shares for servers that do not collude. Each server alone
@@ -112,6 +115,31 @@ class SecureAggregation(Bounded, WithVectors, Advised):
         3
         """
         return VectorRound(self, size, self.servers)
+
+    def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
+        """Return the integers that stand for values; there is no noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> from dpcore.trust.functions import Identity
+        >>> SecureAggregation().sum_noise(Identity(0, 10)).bits
+        21
+        """
+        check_one_record(self.records)
+        return sum_noise(function.bound, None, 1, 0, MOST_RECORDS)
+
+    def sum_round(self, function: Function, servers: int | None = None) -> SharedSumRound:
+        """Return a round whose clients share the rounded values of their records.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> from dpcore.trust.functions import Identity
+        >>> SecureAggregation(servers=3).sum_round(Identity(0, 10)).receivers
+        3
+        """
+        return SharedSumRound(self, function, self.servers)
 
     @classmethod
     def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:

@@ -11,31 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import MOST_RECORDS
+from ...noise.gaussian_shares import GaussianShares
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source, random_bytes
 from ..protocol import wire
 from ..protocol.rounds import Counts, Round, Sums, VectorsRound, Words
-from ..protocol.trust_models import Pointwise
+from ..protocol.trust_models import Pointwise, TrustModel
 from ..protocol.wire import RoundError
 
-__all__ = ["ShareRound", "VectorRound"]
+__all__ = ["ShareRound", "SplitRound", "VectorRound", "most_noise"]
 
 _SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
 
 
-class ShareRound(Round):
+class SplitRound(Round):
     """A client's numbers, split among the servers: seeds of shares, and one share with the rest."""
 
     kinds: tuple[int, ...] = (wire.SEED, wire.ADDITIVE)
 
-    def __init__(self, trust: Pointwise, cells: int, receivers: int) -> None:
+    def __init__(self, trust: TrustModel, cells: int, receivers: int) -> None:
         super().__init__(trust, cells)
         self.receivers = receivers
         self.records = self.most_records = self.trust.records
-        if (remembered := trust.remembered(cells)) is not None:
-            tree = remembered.tree
-            self.branching, self.starts = tuple(tree.branching.tolist()), tree.starts
-            self.noise, self._variances = tuple(remembered.shares), tree.variances
 
     @abstractmethod
     def shared(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
@@ -68,6 +65,17 @@ class ShareRound(Round):
         if kind == wire.SEED:
             return [(0, wire.expanded(payload, self.shared_words))]
         return [(0, np.frombuffer(payload, "<u8"))]
+
+
+class ShareRound(SplitRound):
+    """The counts of a tree, or of cells, which servers share."""
+
+    def __init__(self, trust: Pointwise, cells: int, receivers: int) -> None:
+        super().__init__(trust, cells, receivers)
+        if (remembered := trust.remembered(cells)) is not None:
+            tree = remembered.tree
+            self.branching, self.starts = tuple(tree.branching.tolist()), tree.starts
+            self.noise, self._variances = tuple(remembered.shares), tree.variances
 
     def records_in(self, sums: Sums) -> int:
         """Return the number of records; without a contribution bound, it is the root's."""
@@ -129,7 +137,7 @@ class VectorRound(ShareRound, VectorsRound):
         super().check_sums(sums)
         signed, most = sums.totals.view(np.int64), self.records_in(sums)
         for share, part in zip(self.noise, self.levels, strict=False):
-            noise = 0.0 if share is None else _most_noise(share, sums.reports, self.words)
+            noise = 0.0 if share is None else most_noise(share, sums.reports, self.words)
             if share and (signed[part].min() < -noise or signed[part].max() > most + noise):
                 raise RoundError(
                     "a total is farther from possible counts than noise can be; if sums were made "
@@ -137,13 +145,17 @@ class VectorRound(ShareRound, VectorsRound):
                 )
 
 
-def _most_noise(share: PolyaShares, reports: int, words: int) -> float:
+def most_noise(share: PolyaShares | GaussianShares, reports: int, words: int) -> float:
     """Return what the noise in a total exceeds with a probability of 2^-128, or less, anywhere.
 
-    The noise is the difference of two negative binomial variables. Each is stochastically at most
-    the sum of ``whole`` geometric ones, each of which exceeds t with a probability of at most
-    exp(-t / scale).
+    A sum of Polya shares is the difference of two negative binomial variables. Each is
+    stochastically at most the sum of ``whole`` geometric ones, each of which exceeds t with a
+    probability of at most exp(-t / scale). A sum of discrete Gaussian shares is subgaussian, with
+    the sum of their sigma^2.
     """
+    if isinstance(share, GaussianShares):
+        tail = math.log(2 * words) + _SECURITY * math.log(2)
+        return math.sqrt(2 * tail * reports * float(share.share.sigma_squared))
     whole = math.ceil(reports / share.shares)
     tail = math.log(2 * whole * words) + _SECURITY * math.log(2)
     return whole * (float(share.scale) * tail + 1)

@@ -30,7 +30,7 @@ class TreeOfShares(Pointwise):
 
     __slots__ = ()
 
-    epsilon: float | Fraction
+    epsilon: float | Fraction | None
     branching: Literal["auto", "hb"] | int | Sequence[int]
     budgets: Literal["auto", "equal"] | Sequence[float]
 
@@ -103,22 +103,25 @@ class TreeOfShares(Pointwise):
         return Remembered(self.tree(size), self.shares(size), self.reports)
 
     def _keep_tree(self) -> None:
-        """Check epsilon and the tree, and keep them in a form that does not change."""
-        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        """Check the budget and the tree, and keep them in a form that does not change."""
+        self._keep_budget()
         tree = self._hierarchy()
         object.__setattr__(self, "branching", tree.branching)
         object.__setattr__(self, "budgets", tree.budgets)
 
-    def _of_record(self) -> float | Fraction:
-        """Return the epsilon that one record spends."""
-        return self.epsilon
+    def _keep_budget(self) -> None:
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
 
     def _hierarchy(self) -> Hierarchy:
         """Return the mechanism with the noise that the guarantee needs."""
-        return Hierarchy(self._of_record(), self.branching, self.budgets)
+        own = self._budget().arguments
+        neighbours = own.pop("neighbours")
+        assert neighbours == "replace-one"
+        return Hierarchy(branching=self.branching, budgets=self.budgets, **own)
 
     def _budget(self) -> Allowance:
-        return Allowance.checked(self._of_record(), None, "replace-one")
+        """Return what one record may spend."""
+        return Allowance.checked(self.epsilon, None, "replace-one")
 
     def _check_total(self, total: int, size: int) -> None:
         Mechanism._check_total(self, total, size)  # any number of clients; to make a round is slow

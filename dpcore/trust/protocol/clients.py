@@ -8,16 +8,18 @@ from numbers import Integral
 from typing import Any, Final, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import Source, below, random_bytes, source
+from ..functions.function import Function
 from . import wire
 from .enrolment import Ticket
 from .parameters import Protocol
 from .possible import with_vectors
+from .rounds import FunctionRound
 from .wire import Report, ReportError, RoundError
 
 __all__ = ["Client"]
@@ -90,12 +92,15 @@ class Client:
             "client", type(self).__name__, "must not be copied or pickled: it reports only once"
         )
 
-    def report(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[bytes]:
+    def report(self, cells: ArrayLike) -> list[bytes]:
         """Return the reports of the records, one for each server, in their order.
 
         Parameters
         ----------
         cells
+            If the protocol is about a function, the record: a number, or the (a,) numbers that the
+            function takes; without a contribution bound, any number of records, (n,) or (n, a).
+            Otherwise:
             The cell of the record, 0 to size - 1, as ``cell_of`` returns it. If the protocol has a
             cell for empty records, the cells of any number of records. If these are more than
             count, some are chosen at random. If the trust model has no contribution bound
@@ -128,7 +133,7 @@ class Client:
         """
         held = self._checked(cells)
         stream = self._begun()
-        own, contributed = self._protocol.round, self._contributed(held, stream)
+        own, contributed = self._protocol.round, self._entries(held, stream)
         payloads = own.report(*contributed, stream)
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
         of_all = protocol.round_id, protocol.digest, ticket.report_id
@@ -139,7 +144,7 @@ class Client:
         self._check_here()  # a signal handler may have forked, and the child may have reported
         return encoded
 
-    def vector(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def vector(self, cells: ArrayLike) -> NDArray[np.int64]:
         """Return the client's counts on all nodes, with its share of the noise, in one vector.
 
         This is for a secure aggregation that somebody else runs, as that of a framework for
@@ -155,7 +160,8 @@ class Client:
         -------
         numpy.ndarray
             (nodes,) int64, ``Protocol.words`` numbers: root first, level by level. For
-            SecureAggregation, the counts of the cells, without noise. A client with the same
+            SecureAggregation, the counts of the cells, without noise. For a function, the number of
+            records, and sums of values in steps, with noise. A client with the same
             generator and records shares this vector among the servers of ``report``.
 
         Raises
@@ -178,7 +184,7 @@ class Client:
         own = with_vectors("protocol", self._protocol)
         held = self._checked(cells)
         stream = self._begun()
-        counts = own.vector(*self._contributed(held, stream), stream)
+        counts = own.vector(*self._entries(held, stream), stream)
         self._check_here()  # as in ``report``
         return counts
 
@@ -202,9 +208,21 @@ class Client:
         identity, round_id = random_bytes(wire.ID_BYTES, stream), self._protocol.round_id
         return Ticket(identity, wire.client_key(wire.OPEN, round_id, identity))
 
-    def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Return the counted cells of all records."""
+    def _entries(
+        self, held: NDArray[Any], stream: Source
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which words a client reports something in, and how much."""
+        if self._protocol.function is None:
+            return self._contributed(held, stream)
+        of = self._protocol.round
+        assert isinstance(of, FunctionRound)
+        return of.entries(held, stream)
+
+    def _checked(self, cells: ArrayLike) -> NDArray[Any]:
+        """Return the counted cells of all records, or the records that a function takes."""
         protocol = self._protocol
+        if protocol.function is not None:
+            return _records(cells, protocol.function, protocol.records)
         held = _integers(cells)
         if protocol.records is not None and protocol.empty is None and held.size != 1:
             what = "must be one record: the protocol has no cell for empty records"
@@ -237,7 +255,18 @@ class Client:
         return np.append(chosen, protocol.empty), np.append(numbers, empty)
 
 
-def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
+def _records(given: ArrayLike, function: Function, records: int | None) -> NDArray[np.float64]:
+    """Return the records of a client, (n, a), for a function."""
+    if records is None:
+        return function.records(given)
+    one = _check.array("record", given, "biuf", "must be numbers").reshape(-1)
+    if one.size != function.numbers:
+        what = f"must be one record, of {function.numbers} numbers"
+        raise ParameterError("record", f"{one.size} numbers", what)
+    return function.records(one[np.newaxis], "record")
+
+
+def _integers(cells: object) -> NDArray[Any]:
     """Return one or several integers as an array of integers or objects, checked for their type."""
     if type(cells) is int:  # as most clients have it
         return np.array([cells])

@@ -73,17 +73,17 @@ def release(
     (1000, 4.0)
     """
     whole = of_all_servers(sums)
-    protocol = whole.protocol
+    protocol, size = whole.protocol, _cells(whole)
     if grid is None:
-        grid = numbered(protocol.size)
+        grid = numbered(size)
     check_grid_of_numbers("grid", grid)
-    if grid.size != protocol.size:
-        raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
+    if grid.size != size:
+        raise ParameterError("grid", grid.size, f"must have {size} cells")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     if integers is not None and not isinstance(integers, bool):
         raise DtypeError("integers", type(integers).__name__, "must be None or a bool")
-    if protocol.empty not in (None, protocol.size):
+    if protocol.empty not in (None, size):
         raise ParameterError("sums", protocol.empty, "must be about values: see release_scores")
     joint = _released(whole)
     curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
@@ -133,10 +133,10 @@ def release_scores(
     (array([1., 2., 2., 2.]), array([0., 1., 1., 2.]))
     """
     whole = of_all_servers(sums)
-    protocol = whole.protocol
+    protocol, size = whole.protocol, _cells(whole)
     check_grid_of_numbers("grid", grid)
-    if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
-        half = protocol.size / 2 if protocol.empty is None else protocol.empty
+    if size != 2 * grid.size or protocol.empty not in (None, grid.size):
+        half = size / 2 if protocol.empty is None else protocol.empty
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
@@ -146,6 +146,13 @@ def release_scores(
     curves = ScoreCurves(grid, _released(whole))
     warn_of_scores(curves, "what clients take as a positive label")
     return curves.isotonic() if isotonic else curves
+
+
+def _cells(whole: PartialSum) -> int:
+    """Return the number of cells of a round about cells."""
+    if whole.protocol.function is not None:
+        raise ParameterError("sums", "those of a function", "must be of cells: see release_sum")
+    return whole.protocol.size
 
 
 def _released(whole: PartialSum) -> CDF:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from ...errors import DtypeError, ParameterError
 from ...mechanisms.base import Mechanism
 from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
+from ..functions.function import Function
 from . import wire
 from .rounds import MOST_CLIENTS, MOST_SERVERS, AnsweringRound, Round
-from .trust_models import TrustModel, names_of
+from .trust_models import Summing, TrustModel, names_of
 from .wire import Report, ReportError
 
 __all__ = ["Protocol"]
@@ -42,7 +43,7 @@ class Protocol:
         ``reporting`` of DistributedNoise is ignored.
     size
         N, the number of cells, 2 to 2^24, or below 2^24 with ``empty``. For scored labels it is
-        twice the number of thresholds.
+        twice the number of thresholds. For a function, the number of its values.
     round_id
         16 bytes that no other round has, ``secrets.token_bytes(16)``.
     servers
@@ -56,6 +57,9 @@ class Protocol:
     enrolled
         Whether servers take reports only from clients with a ticket: see ``Enrolment``. Otherwise
         anybody may report any number of times, unless the transport prevents it.
+    function
+        A declared function (``trust.functions``) whose values are summed: see ``of_function``.
+        None: records are counted in cells.
 
     Attributes
     ----------
@@ -64,7 +68,7 @@ class Protocol:
     digest
         16 bytes, a hash of ``parameters()``. Servers refuse a report with another digest.
     cells
-        The number of counted cells, N or N + 1.
+        The number of counted cells, N or N + 1; of a function, one more than it has values.
     records
         The number of records in a report; None: any number.
     receivers
@@ -97,6 +101,7 @@ class Protocol:
     servers: int | None = None
     empty: int | None = None
     enrolled: bool = False
+    function: Function | None = None
     round: Round = field(init=False, repr=False, compare=False)
     cells: int = field(init=False, repr=False)
     records: int | None = field(init=False, repr=False)
@@ -112,23 +117,20 @@ class Protocol:
             raise DtypeError(
                 "trust", type(self.trust).__name__, f"must be a {names_of(TrustModel)}"
             )
-        size = _check.integer("size", self.size, 2, MOST_CELLS)
         if not isinstance(self.round_id, bytes):
             raise DtypeError("round_id", type(self.round_id).__name__, "must be bytes")
         if len(self.round_id) != wire.ID_BYTES:
             raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
         if not isinstance(self.enrolled, bool):
             raise DtypeError("enrolled", type(self.enrolled).__name__, "must be a bool")
-        empty, cells = self.empty, size
-        if empty is not None:
-            _check.integer("size", size, 2, MOST_CELLS - 1)
-            empty, cells = _check.integer("empty", empty, 1, size), size + 1
-            if empty != size and 2 * empty != size:
-                raise ParameterError("empty", empty, f"must be {size} or half of it")
         servers = self.servers
         if servers is not None:
             servers = _check.integer("servers", servers, 1, MOST_SERVERS)
-        of = self.trust.round(cells, servers)
+        of, size, empty = (
+            self._about_cells(servers)
+            if self.function is None
+            else self._about(self.function, servers)
+        )
         if not isinstance(of, Round):
             raise DtypeError("trust", type(self.trust).__name__, "must have a round, a Round")
         if servers not in (None, of.receivers):
@@ -145,13 +147,87 @@ class Protocol:
         for name, value in {
             "size": size,
             "empty": empty,
-            "cells": cells,
+            "cells": of.cells,
             "round": of,
             **{name: getattr(of, name) for name in asked_of_round},
         }.items():
             object.__setattr__(self, name, value)
         digest = hashlib.sha256(self.parameters()).digest()[: wire.ID_BYTES]
         object.__setattr__(self, "digest", digest)
+
+    @classmethod
+    def of_function(
+        cls,
+        trust: TrustModel,
+        function: Function,
+        round_id: bytes,
+        servers: int | None = None,
+        *,
+        enrolled: bool = False,
+    ) -> Self:
+        """Return the parameters of a round that sums the values of a function.
+
+        Parameters
+        ----------
+        trust
+            Central, SecureAggregation or DistributedNoise, for clients with one record each; or
+            DistributedNoise with ``records=None``, for clients with any number of them.
+        function
+            The declared function.
+        round_id, servers, enrolled
+            As in ``Protocol``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As from ``Protocol``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server
+        >>> age = dp.trust.functions.Identity(0, 100)
+        >>> protocol = Protocol.of_function(SecureAggregation(), age, bytes(16))
+        >>> servers = [Server(protocol), Server(protocol)]
+        >>> for record in [21, 34, 55]:
+        ...     for server, report in zip(servers, Client(protocol).report(record)):
+        ...         server.add(report)
+        >>> dp.trust.agree(servers)
+        3
+        >>> dp.trust.release_sum([server.close() for server in servers]).total.round(3)
+        array([110.])
+        """
+        if not isinstance(function, Function):
+            what = "must be a declared function, such as trust.functions.Identity"
+            raise DtypeError("function", type(function).__name__, what)
+        return cls(trust, function.size, round_id, servers, enrolled=enrolled, function=function)
+
+    def _about(self, function: object, servers: int | None) -> tuple[Round, int, None]:
+        """Return what clients and servers do to sum a declared function."""
+        if not isinstance(function, Function):
+            raise DtypeError("function", type(function).__name__, "must be a declared function")
+        if not isinstance(self.trust, Summing):
+            what = f"must be {names_of(Summing)}, to sum a function"
+            raise DtypeError("trust", type(self.trust).__name__, what)
+        if self.empty is not None:
+            raise ParameterError("empty", self.empty, "must be left out: a function has no cells")
+        if self.size != function.size:
+            raise ParameterError("size", self.size, f"must be {function.size}, as of the function")
+        return self.trust.sum_round(function, servers), function.size, None
+
+    def _about_cells(self, servers: int | None) -> tuple[Round, int, int | None]:
+        """Return what they do to count records, the number of cells, and the place of empty ones.
+
+        The cell of empty records is one more.
+        """
+        size = _check.integer("size", self.size, 2, MOST_CELLS)
+        empty, cells = self.empty, size
+        if empty is not None:
+            _check.integer("size", size, 2, MOST_CELLS - 1)
+            empty, cells = _check.integer("empty", empty, 1, size), size + 1
+            if empty != size and 2 * empty != size:
+                raise ParameterError("empty", empty, f"must be {size} or half of it")
+        return self.trust.round(cells, servers), size, empty
 
     def parameters(self) -> bytes:
         """Return all parameters on which reports depend, as JSON with sorted keys, in ASCII.
@@ -164,7 +240,7 @@ class Protocol:
         >>> public["trust"], public["size"]
         ({'name': 'secure-aggregation', 'records': 1, 'servers': 2}, 4)
         """
-        content = {
+        content: dict[str, Any] = {
             "wire": wire.VERSION,
             "trust": self.trust.describe(),
             "epsilon": self.round.exact,
@@ -176,6 +252,8 @@ class Protocol:
             "noise": [share and [str(Fraction(share.scale)), share.shares] for share in self.noise],
             "asked": self.asked,
         }
+        if self.function is not None:
+            content["function"] = self.function.describe()
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
 
     @property

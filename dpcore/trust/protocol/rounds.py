@@ -19,6 +19,7 @@ from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
+from ..functions.function import Function
 from . import wire
 from .wire import ReportError, RoundError
 
@@ -27,6 +28,7 @@ __all__ = [
     "MOST_SERVERS",
     "AnsweringRound",
     "Counts",
+    "FunctionRound",
     "Memory",
     "Round",
     "Sums",
@@ -504,6 +506,20 @@ class VectorsRound(Round):
     @abstractmethod
     def vector(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return a client's vector, (words,): see ``report``."""
+
+
+class FunctionRound(Round):
+    """A round about a declared function: its cells are the words of a client's vector."""
+
+    function: Function
+
+    @abstractmethod
+    def entries(self, records: NDArray[np.float64], stream: Source) -> tuple[Counts, Counts]:
+        """Return places of words, and the integers that a client's records, (n, a), add to them."""
+
+    @abstractmethod
+    def deviation(self, sums: Sums) -> NDArray[np.float64]:
+        """Return the standard deviation of what ``estimates`` returns, (d,)."""
 
 
 class AnsweringRound(Round):

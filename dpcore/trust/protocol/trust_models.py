@@ -16,7 +16,9 @@ from ...mechanisms.base import Mechanism
 from ...mechanisms.tree import Tree
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
-from ...privacy.guarantees import Privacy
+from ...privacy.guarantees import Neighbours, Privacy
+from ..functions.function import Function
+from ..functions.sum_noise import SumNoise
 from . import wire
 from .rounds import MOST_CLIENTS, Counts, Round, Sums
 
@@ -25,6 +27,7 @@ __all__ = [
     "Bounded",
     "Pointwise",
     "Remembered",
+    "Summing",
     "TrustModel",
     "WithVectors",
     "names_of",
@@ -183,6 +186,38 @@ class Answering(Pointwise):
     """A trust model whose servers answer questions about single cells, as in AnsweringRound."""
 
     __slots__ = ()
+
+
+class Summing(TrustModel):
+    """A trust model under which declared functions of records can be summed, not only counts."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
+        """Return the integers that stand for values, and the noise of all parties in their sum.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> from dpcore.trust.functions import Identity
+        >>> noise = DistributedNoise(1.0, clients=1000).sum_noise(Identity(0, 10))
+        >>> noise.bits, noise.parties, noise.deviation(1000, is_whole=False).round(2)
+        (30, 1000, array([14.14]))
+        """
+
+    @abstractmethod
+    def sum_round(self, function: Function, servers: int | None = None) -> Round:
+        """Return what clients and servers do to sum a function.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> from dpcore.trust.functions import Polynomials
+        >>> own = SecureAggregation().sum_round(Polynomials(0, 1, degree=4))
+        >>> own.receivers, own.words  # the number of records, and four sums
+        (2, 5)
+        """
 
 
 def trust_models(kind: type | None = None) -> list[type[TrustModel]]:

@@ -1,0 +1,25 @@
+"""Functions of a record whose sums clients and servers can make: declared, with a public bound.
+
+A round has the name and the parameters of a function, and no code.
+"""
+
+from .bounds import Ball, Bound, Box
+from .combined import Product, Together
+from .function import Function, function_from
+from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
+
+__all__ = [
+    "Ball",
+    "Bound",
+    "Box",
+    "Function",
+    "Groups",
+    "Identity",
+    "One",
+    "Polynomials",
+    "Product",
+    "Step",
+    "Together",
+    "Vector",
+    "function_from",
+]

@@ -1,0 +1,155 @@
+"""Declared functions of other declared functions: products, and several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from .bounds import MOST_SIZE, Bound, Box, InGroups, Joint
+from .function import Function
+
+__all__ = ["Product", "Together"]
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Function):
+    """The products of each value of one function with each value of another one.
+
+    With ``Groups`` as the first one, these are the values of the second one, group by group.
+
+    Parameters
+    ----------
+    first, second
+        The functions. Each has a box of ranges as bound; or the first one is ``Groups``, or such a
+        product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.trust.functions import Groups, Identity, Product
+    >>> by_group = Product(Groups([0, 1, 2]), Identity(0, 10, at=1))
+    >>> by_group.values(np.array([[1.5, 7.0]])).tolist()
+    [[0.0, 7.0]]
+    """
+
+    name: ClassVar[str] = "product"
+
+    first: Function
+    second: Function
+
+    def __post_init__(self) -> None:
+        _check_all((self.first, self.second))
+        if self.first.size * self.second.size > MOST_SIZE:
+            raise ParameterError("second", self.second.size, "must be shorter: 2^24 in all")
+        _product(self.first.bound, self.second.bound)
+
+    @property
+    def bound(self) -> Bound:
+        """The products of both bounds."""
+        return _product(self.first.bound, self.second.bound)
+
+    @property
+    def numbers(self) -> int:
+        """What both need."""
+        return max(self.first.numbers, self.second.numbers)
+
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override]  # a property stands for the constant
+        """Whether both are."""
+        return self.first.is_whole and self.second.is_whole
+
+    def values(self, records: Reals) -> Reals:
+        """Return (n, d) products; those of the first value of ``first`` come first."""
+        both = [function.values(records) for function in (self.first, self.second)]
+        return (both[0][:, :, np.newaxis] * both[1][:, np.newaxis]).reshape(records.shape[0], -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Function):
+    """Several functions of a record, whose values stand one behind the other.
+
+    Parameters
+    ----------
+    parts
+        The functions.
+    precision
+        A positive number for each part. The standard deviation of the noise in a part, in its own
+        unit, is in proportion to the inverse; None: the same for all. A function's own unit is the
+        width of its range or its radius; within groups, its largest absolute value.
+
+    Examples
+    --------
+    >>> from dpcore.trust.functions import Identity, One, Product, Together
+    >>> x, y = Identity(0, 10), Identity(0, 1, at=1)
+    >>> moments = Together([x, y, Product(x, x), Product(x, y)])  # for a straight line
+    >>> moments.size, moments.numbers
+    (4, 2)
+    """
+
+    name: ClassVar[str] = "together"
+
+    parts: Sequence[Function]
+    precision: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        parts = tuple(_check.items("parts", self.parts, "must be functions"))
+        _check_all(parts)
+        if not parts or sum(part.size for part in parts) > MOST_SIZE:
+            raise ParameterError("parts", len(parts), "must be 1 or more, of 2^24 values in all")
+        object.__setattr__(self, "parts", parts)
+        if self.precision is not None:
+            given = _check.items("precision", self.precision, "must be numbers")
+            if len(given) != len(parts):
+                what = f"must be {len(parts)} numbers, one for each part"
+                raise ParameterError("precision", len(given), what)
+            precision = tuple(_check.positive("precision", number) for number in given)
+            object.__setattr__(self, "precision", precision)
+
+    @property
+    def bound(self) -> Bound:
+        """The bounds of all parts."""
+        precision = self.precision or (1.0,) * len(self.parts)
+        return Joint(tuple(part.bound for part in self.parts), tuple(precision))
+
+    @property
+    def numbers(self) -> int:
+        """What all parts need."""
+        return max(part.numbers for part in self.parts)
+
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override]  # a property stands for the constant
+        """Whether all parts are."""
+        return all(part.is_whole for part in self.parts)
+
+    def values(self, records: Reals) -> Reals:
+        """Return the values of all parts, (n, d)."""
+        return np.concatenate([part.values(records) for part in self.parts], axis=1)
+
+
+def _check_all(functions: Sequence[object]) -> None:
+    for function in functions:
+        if not isinstance(function, Function):
+            what = "must be declared functions, such as Identity"
+            raise DtypeError("function", type(function).__name__, what)
+
+
+def _product(first: Bound, second: Bound) -> Bound:
+    """Return a bound of the products of vectors of two bounds."""
+    if isinstance(first, InGroups):
+        is_one = first.inner == Box(0.0, 1.0)
+        return InGroups(first.groups, second if is_one else _product(first.inner, second))
+    if not isinstance(first, Box) or not isinstance(second, Box):
+        what = "must have ranges as bound, or the first one must be of groups"
+        raise ParameterError("first", type(first).__name__, what)
+    one: Any = [np.array(first.lower), np.array(first.upper)]
+    other: Any = [np.array(second.lower), np.array(second.upper)]
+    corners = np.stack([np.multiply.outer(a, b).reshape(-1) for a in one for b in other])
+    return Box(tuple(corners.min(axis=0).tolist()), tuple(corners.max(axis=0).tolist()))

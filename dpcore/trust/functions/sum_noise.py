@@ -1,0 +1,123 @@
+"""The lattice and the noise of a sum of vectors: as fine as 64 bits and the samplers allow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ...noise.gaussian_shares import GaussianShares
+from ...noise.laws import DiscreteLaplace
+from ...noise.polya import PolyaShares
+from ...noise.sources import Source
+from ...privacy.allowance import Allowance
+from ...privacy.guarantees import Neighbours
+from .bounds import Bound
+from .lattices import Lattice, Lengths
+
+__all__ = ["MOST_RECORDS", "Shares", "SumNoise", "changed", "sum_noise"]
+
+Shares = PolyaShares | GaussianShares
+
+MOST_RECORDS: Final = 2**40  # in a sum, where clients may have any number of records
+_MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
+_MOST_STEPS: Final = 2**31
+_MOST_TOTAL: Final = 2**61  # the noise has as much room again, and twice as much modulo 2^64
+_MARGIN: Final = 1 + Fraction(1, 2**40)  # in the variance of shares, for what their sum differs by
+
+
+class SumNoise(NamedTuple):
+    """The integers of a vector, and the noise in each coordinate of their sum.
+
+    Parameters
+    ----------
+    lattice
+        The integers.
+    bits
+        A unit of the bound has 2^bits steps.
+    share
+        The noise of one party; None: no noise.
+    parties
+        How many parties add noise.
+    """
+
+    lattice: Lattice
+    bits: int
+    share: Shares | None
+    parties: int
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in each coordinate, in steps^2."""
+        return 0.0 if self.share is None else self.parties * self.share.variance
+
+    def deviation(self, n: int, is_whole: bool) -> NDArray[np.float64]:
+        """Return the standard deviation of each sum of n values: noise, and at most rounding."""
+        rounding = 0.0 if is_whole else n / 4
+        return np.asarray(np.sqrt(self.variance + rounding) * self.lattice.units)
+
+    def drawn(self, stream: Source) -> NDArray[np.int64]:
+        """Return the noise of all parties in each coordinate, (d,)."""
+        size = self.lattice.units.size
+        if self.share is None:
+            return np.zeros(size, np.int64)
+        return self.share.sum_of(self.parties, size, stream)
+
+
+def changed(lattice: Lattice, neighbours: Neighbours) -> Lengths:
+    """Return how far the sums of neighbours are apart."""
+    return lattice.apart if neighbours == "replace-one" else lattice.longest
+
+
+@lru_cache(maxsize=64)
+def sum_noise(
+    bound: Bound, budget: Allowance | None, required: int, parties: int, records: int
+) -> SumNoise:
+    """Return lattice and noise.
+
+    Parameters
+    ----------
+    bound
+        The bound of a record's vector.
+    budget
+        What a record may spend; None: there is no noise, and neighbours are by replace-one.
+    required, parties
+        How many shares make up the noise that the budget needs, and how many there are.
+    records
+        The most records in a sum.
+
+    Raises
+    ------
+    ParameterError
+        The budget is too small, or too large for so many shares, with any lattice.
+    """
+    neighbours = "replace-one" if budget is None else budget.neighbours
+    problem: ParameterError | None = None
+    for bits in range(_MOST_BITS, -1, -1):
+        lattice = bound.lattice(1 << bits, neighbours == "replace-one")
+        if lattice.largest > _MOST_STEPS or lattice.largest * records > _MOST_TOTAL:
+            continue
+        if budget is None:
+            return SumNoise(lattice, bits, None, parties)
+        try:
+            share = _share(budget, changed(lattice, neighbours), required)
+        except ParameterError as error:  # with longer steps, the noise has fewer of them
+            problem = problem or error
+            continue
+        return SumNoise(lattice, bits, share, parties)
+    raise problem or ParameterError("records", records, "must be fewer for such a bound")
+
+
+def _share(budget: Allowance, changes: Lengths, required: int) -> Shares:
+    if budget.epsilon is not None:
+        law = budget.law(changes.absolute)
+        assert isinstance(law, DiscreteLaplace)
+        return PolyaShares(law.scale, required)
+    assert budget.rho is not None
+    margin = _MARGIN if required > 1 else Fraction(1)
+    law = budget.gaussian(changes.squares / (2 * budget.rho) * margin)
+    return GaussianShares(law.sigma_squared, required)

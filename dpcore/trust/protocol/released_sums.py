@@ -1,0 +1,155 @@
+"""Released sums of declared functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ..._sealed import sealed
+from ...curves import forms
+from ...curves.provenance import check_provenance
+from ...curves.shown import cost, line
+from ...curves.stored import Stored
+from ...errors import ParameterError
+from ...privacy.guarantees import Privacy
+from ..functions.function import Function, function_from
+from .partial_sums import PartialSum, of_all_servers
+from .rounds import MOST_CLIENTS, FunctionRound
+from .vector_sums import VectorSum
+
+__all__ = ["ReleasedSum", "release_sum"]
+
+_FUNCTION = forms.form(
+    lambda function: function.describe(), lambda name, data: function_from(data[name])
+)
+
+
+@sealed
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class ReleasedSum(Stored):
+    """The released sum of a declared function of all records.
+
+    ``trust.vector_sum`` and ``trust.release_sum`` make it.
+
+    Parameters
+    ----------
+    total
+        (d,) the sum of the function's values over all records, with noise.
+    deviation
+        (d,) the standard deviation of each total: of the noise, and at most of rounding.
+    n
+        The public number of records; None if it is not public.
+    function
+        The declared function.
+    privacy
+        The guarantee of the release.
+    mechanism
+        Name and parameters of the trust model.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, age = np.random.default_rng(1), dp.trust.functions.Identity(0, 100)
+    >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
+    >>> released = dp.trust.vector_sum(rng.normal(40, 12, 10_000), age, trust, rng=rng)
+    >>> released
+    <ReleasedSum: 1 values of identity, n = 10000, epsilon = 1, SIMULATED>
+    >>> (released.total / released.n).round(1), released.deviation.round(1)
+    (array([39.8]), array([141.4]))
+    """
+
+    _kind = "dpcore.sum"
+
+    total: NDArray[np.float64] = field(metadata=forms.ROW)
+    deviation: NDArray[np.float64] = field(metadata=forms.like("total"))
+    n: int | None = field(metadata=forms.or_null(forms.WHOLE))
+    function: Function = field(metadata=_FUNCTION)
+    privacy: Privacy = field(metadata=forms.PRIVACY)
+    mechanism: Mapping[str, str | int | float] = field(metadata=forms.DESCRIPTION)
+
+    def __post_init__(self) -> None:
+        _check.instance("function", self.function, Function, "must be a declared function")
+        check_provenance(self.privacy, self.mechanism)
+        size = self.function.size
+        for name in ("total", "deviation"):
+            numbers = _check.array(name, getattr(self, name), "iuf", "must be numbers")
+            if numbers.shape != (size,) or not np.isfinite(numbers).all():
+                raise ParameterError(name, numbers.shape, f"must be ({size},) finite numbers")
+            object.__setattr__(self, name, numbers.astype(np.float64))
+        if np.any(self.deviation < 0):
+            raise ParameterError("deviation", self.deviation.min(), "must be 0 or more")
+        if self.n is not None:
+            object.__setattr__(self, "n", _check.integer("n", self.n, 0, MOST_CLIENTS))
+
+    def __repr__(self) -> str:
+        records = "" if self.n is None else f"n = {self.n}, "
+        what = f"{self.total.size} values of {self.function.name}"
+        return line("ReleasedSum", f"{what}, {records}{cost(self.privacy)}")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether somebody else can repeat the noise: then it protects nobody."""
+        return self.privacy.simulated
+
+
+def release_sum(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> ReleasedSum:
+    """Return the sum of a declared function over the records in the reports of a round.
+
+    Parameters
+    ----------
+    sums
+        As in ``combine``: of servers, or of clients' vectors. The round is one of
+        ``Protocol.of_function``.
+
+    Returns
+    -------
+    ReleasedSum
+        ``n`` is the number of records in the reports, which is public.
+
+    Raises
+    ------
+    DtypeError, ParameterError, RoundError
+        As in ``combine``; or the round is about cells.
+
+    Notes
+    -----
+    This is post-processing of the totals. O(d).
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.trust import Client, DistributedNoise, Protocol, Server, agree, release_sum
+    >>> of = dp.trust.functions.Step(30.0)
+    >>> protocol = Protocol.of_function(DistributedNoise(50.0, clients=3), of, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for record in [21, 34, 55]:
+    ...     for server, report in zip(servers, Client(protocol).report(record)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> release_sum([server.close() for server in servers])
+    <ReleasedSum: 1 values of step, n = 3, epsilon = 50>
+    """
+    whole = of_all_servers(sums)
+    of, protocol = whole.protocol.round, whole.protocol
+    if not isinstance(of, FunctionRound) or protocol.function is None:
+        raise ParameterError("sums", "those of cells", "must be of a function: see release")
+    trust = protocol.mechanism(whole.reports)
+    return ReleasedSum(
+        total=np.asarray(of.estimates(whole.sums)),
+        deviation=of.deviation(whole.sums),
+        n=of.records_in(whole.sums),
+        function=protocol.function,
+        privacy=replace(trust.privacy, simulated=whole.simulated),
+        mechanism=trust.describe(),
+    )
