@@ -1,0 +1,105 @@
+"""Lattices of bounded vectors: what is rounded to them, how far, and what neighbours change."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.noise.sources import source
+from dpcore.trust.functions import Ball, Box
+from dpcore.trust.functions.bounds import InGroups, Joint
+from tests.reference import lattices as naive
+
+RNG = np.random.default_rng
+SQUARE = Box([0, -1], [2, 3])
+SETS = {
+    "box": (SQUARE, 3, True, naive.box([0, -1], [2, 3], 3, True)),
+    "box, 0 in place": (SQUARE, 3, False, naive.box([0, -1], [2, 3], 3, False)),
+    "ball, norm 1": (Ball(3, 2.5, norm=1), 3, True, naive.ball(3, 1, 3)),
+    "ball, norm 2": (Ball(2, 2.5), 3, True, naive.ball(2, 2, 3)),
+    "groups": (
+        InGroups(3, Box(-1, 3)),
+        3,
+        True,
+        naive.groups(3, naive.box([-1], [3], 3, False)),
+    ),
+    "joint": (
+        Joint((InGroups(2, Box(0, 1)), Ball(2, 1.0, norm=1)), (1.0, 0.5)),
+        4,
+        True,
+        naive.joint(naive.groups(2, naive.box([0], [1], 4, False)), naive.ball(2, 1, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_lengths_are_those_of_all_vectors_one_by_one(name):
+    bound, steps, from_lower, vectors = SETS[name]
+    lattice = bound.lattice(steps, from_lower)
+    if name == "ball, norm 2":  # upper bounds, since few lengths are reached by integers
+        assert np.all(np.array(lattice.longest) >= naive.longest(vectors))
+        assert np.all(np.array(lattice.apart) >= naive.apart(vectors))
+    else:
+        assert tuple(lattice.longest) == naive.longest(vectors)
+        assert tuple(lattice.apart) == naive.apart(vectors)
+    every = np.array(list(itertools.product(range(-6, 7), repeat=bound.size)))
+    inside = [lattice.contains(one[np.newaxis]) for one in every]
+    assert set(map(tuple, every[inside].tolist())) == vectors
+
+
+@pytest.mark.parametrize("name", SETS)
+@given(seed=st.integers(0, 2**32), large=st.sampled_from([0.5, 3.0, 1e6, 1e300, np.inf]))
+def test_whatever_the_values_are_rounded_ones_are_in_the_set(name, seed, large):
+    bound, steps, from_lower, vectors = SETS[name]
+    rng = RNG(seed)
+    values = rng.uniform(-1, 1, (40, bound.size))
+    far = rng.random(values.shape) < 0.7
+    values[far] = np.sign(values[far]) * large
+    lattice = bound.lattice(steps, from_lower)
+    rounded = lattice.rounded(values, source(RNG(seed)))
+    assert set(map(tuple, rounded.tolist())) <= vectors
+    assert lattice.contains(rounded)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("steps", [7, 2**21, 2**30])
+def test_a_mean_is_the_value_and_the_variance_at_most_a_quarter(norm, steps):
+    one = np.array([0.3, -0.2, 0.111, 0.0])
+    for bound in (Box([-1] * 4, [1.0] * 4), Ball(4, 1.0, norm)):
+        lattice = bound.lattice(steps, from_lower=True)
+        rounded = lattice.rounded(np.tile(one, (40_000, 1)), source(RNG(3)))
+        exact = (one - lattice.zeros) / lattice.units
+        assert np.all(np.abs(rounded - exact) < 1 + 1e-5)
+        assert np.allclose(rounded.mean(axis=0), exact, rtol=0, atol=0.012)
+        chance = exact % 1
+        assert np.allclose(rounded.var(axis=0), chance * (1 - chance), atol=0.01)
+        sums = lattice.values(rounded.sum(axis=0), len(rounded)) / len(rounded)
+        assert np.allclose(sums, one, atol=0.012 * lattice.units.max())
+
+
+def test_whole_values_are_not_rounded():
+    lattice = InGroups(3, Box(0, 1)).lattice(2**21, from_lower=True)
+    values = np.eye(3)[RNG(1).integers(3, size=100)]
+    assert np.array_equal(lattice.rounded(values, source(None)), values * 2**21)
+
+
+def test_a_vector_that_is_too_long_keeps_its_direction():
+    for norm in (1, 2):
+        lattice = Ball(2, 5.0, norm).lattice(2**20, from_lower=True)
+        rounded = lattice.rounded(np.array([[30.0, -40.0]]), source(RNG(1)))[0] * lattice.units
+        assert np.allclose(rounded, np.array([3.0, -4.0]) * (1 if norm == 2 else 5 / 7), atol=1e-4)
+        assert np.linalg.norm(rounded, norm) <= 5 + 1e-5
+
+
+def test_a_stated_change_is_shorter_than_the_diagonal_and_never_longer():
+    steps = 2**20
+    plain = Box([-1] * 9, [1] * 9, units=[1] * 9).lattice(steps, True)
+    shorter = Box([-1] * 9, [1] * 9, units=[1] * 9, change=2.0).lattice(steps, True)
+    longer = Box([-1] * 9, [1] * 9, units=[1] * 9, change=50.0).lattice(steps, True)
+    assert plain.apart == longer.apart
+    assert shorter.apart.squares == pytest.approx((2 * steps + 6) ** 2, rel=1e-6)
+    assert shorter.apart.absolute == pytest.approx(6 * steps, rel=1e-4)  # by Cauchy & Schwarz
