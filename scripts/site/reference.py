@@ -151,8 +151,17 @@ PAGES: Final = (
         "The protocols for which the trust models stand: reports are bytes.",
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
-        " Opened opened release release_scores ReportError RoundError PointwiseCDF PointwiseClient"
-        " Aggregator FunctionServers SharedVectors SimulatedSum",
+        " Opened opened release release_scores release_sum ReleasedSum vector_sum ReportError"
+        " RoundError PointwiseCDF PointwiseClient Aggregator FunctionServers SharedVectors"
+        " SimulatedSum",
+    ),
+    _page(
+        "functions",
+        "dpcore.trust.functions",
+        "Functions of a record that clients and servers can sum, and their bounds.",
+        "dpcore.trust.functions",
+        "One Step Identity Groups Polynomials Vector Product Together Box Ball Bound Function"
+        " function_from",
     ),
     _page(
         "comparison",

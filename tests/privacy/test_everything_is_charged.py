@@ -32,6 +32,8 @@ from dpcore.trust import (
     UnaryEncoding,
     client_cdf,
     client_score_curves,
+    functions,
+    vector_sum,
 )
 from tests.privacy.releases import COUNTS, GRID, X, Y
 from tests.project.public_rooms import ROOMS
@@ -60,6 +62,7 @@ VERBS = {
     "table": lambda: dp.table(X, X, dp.TableGrid(GRID, GRID), epsilon=1.0),
     "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
+    "vector_sum": lambda: vector_sum(X, functions.Identity(0, 1), Central(1.0)),
     "RunningCount": lambda: dp.streams.RunningCount(10, epsilon=1.0),
     "RunningCDF": lambda: dp.streams.RunningCDF(GRID, 10, epsilon=1.0),
     "RunningScores": lambda: dp.streams.RunningScores(GRID, 10, epsilon=1.0),

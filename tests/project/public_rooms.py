@@ -15,4 +15,5 @@ ROOMS = (
     "dpcore.testing",
     "dpcore.trust",
     "dpcore.trust.comparison",
+    "dpcore.trust.functions",
 )

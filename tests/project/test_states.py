@@ -158,6 +158,9 @@ STATES = {
     "Comparison": lambda: dp.compare(
         *(dp.cdf(VALUES, GRID, epsilon=EPSILON, rng=rng()) for _ in range(2)), simulations=99
     ),
+    "ReleasedSum": lambda: trust.vector_sum(
+        VALUES, trust.functions.Groups(GRID.positions), trust.Central(EPSILON), rng=rng()
+    ),
     "Budget": watched_budget,
     "ROC": lambda: statistics.ROC.from_curves(curves()),
     "Bins": lambda: statistics.ScoreHistogram.uniform(curves(), 4).bins,
@@ -212,13 +215,21 @@ DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
 Suggestion TableGrid UnaryEncoding"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
+OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge ConsistentTree
+DiscreteGaussian DiscreteLaplace DyadicTree Enough
+FunctionSharing Grid Groups Identity One Plan Polynomials Privacy Product Protocol
+SecureAggregation SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
+UnaryEncoding Vector"""
+COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
 A_CLIENTS_OWN_STATE = "PointwiseClient"  # which its documentation tells to keep as the record
 KEYS = "Enrolment Ticket"  # which are made to be stored and sent to their owner
 # A file's description, and interfaces.
-NO_OBJECTS = "Column Aggregator Mechanism Memory Round StreamMechanism Sums TrustModel"
+NO_OBJECTS = (
+    "Column Aggregator Bound Function Mechanism Memory Round StreamMechanism Sums TrustModel"
+)
 KNOWN = " ".join(
     (
         OF_PUBLIC_PARAMETERS,
@@ -329,6 +340,9 @@ MORE = {
     "Keys": lambda: trust.comparison.gen([1, 2], 3)[0],
     "BinormalROC": lambda: statistics.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "smooth-auc"}),
     "Protocol": lambda: protocol(trust.DistributedNoise(1.0, clients=3)),
+    "Protocol, of a function": lambda: trust.Protocol.of_function(
+        trust.DistributedNoise(1.0, clients=3), trust.functions.Identity(0, 1), b"0" * 16
+    ),
     "Grid": lambda: dp.Grid([1.0, 2.0, 4.0]),
 }
 MADE = {name: make for name, make in STATES.items() if not name.startswith(REFUSED)} | MORE

@@ -47,6 +47,12 @@ class Bound(ABC):
         from_lower
             Whether 0 may stand for another vector than 0. Then two vectors are as far apart as the
             bound is wide, and the number of records must be public.
+
+        Examples
+        --------
+        >>> from dpcore.trust.functions import Box
+        >>> Box(-1, 5).lattice(60, from_lower=False).longest.absolute
+        60
         """
 
 
@@ -108,7 +114,14 @@ class Box(Bound):
         return len(self.lower)  # type: ignore[arg-type]  # a tuple since ``__post_init__``
 
     def lattice(self, steps: int, from_lower: bool) -> Lattice:
-        """Return integers of 0 to ``steps``, or of -steps to steps, for own units."""
+        """Return integers of 0 to ``steps``, or of -steps to steps, for own units.
+
+        Examples
+        --------
+        >>> from dpcore.trust.functions import Box
+        >>> Box([0, -1], [100, 1]).lattice(60, from_lower=True).apart.absolute
+        120
+        """
         low: Any = self.lower
         return BoxLattice(low, self.upper, self.units, self.change, steps, from_lower)  # type: ignore[arg-type]
 
@@ -154,7 +167,14 @@ class Ball(Bound):
         return self.dimension
 
     def lattice(self, steps: int, from_lower: bool) -> Lattice:
-        """Return integers of which ``steps`` are the radius; 0 always stands for 0."""
+        """Return integers of which ``steps`` are the radius; 0 always stands for 0.
+
+        Examples
+        --------
+        >>> from dpcore.trust.functions import Ball
+        >>> Ball(9, 5.0, norm=1).lattice(60, from_lower=True).apart.absolute
+        120
+        """
         return BallLattice(self.dimension, self.radius, self.norm, steps)
 
 

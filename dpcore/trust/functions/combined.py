@@ -67,7 +67,15 @@ class Product(Function):
         return self.first.is_whole and self.second.is_whole
 
     def values(self, records: Reals) -> Reals:
-        """Return (n, d) products; those of the first value of ``first`` come first."""
+        """Return (n, d) products; those of the first value of ``first`` come first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Identity, Product
+        >>> Product(Identity(0, 4), Identity(0, 4, at=1)).values(np.array([[2.0, 3.0]])).tolist()
+        [[6.0]]
+        """
         both = [function.values(records) for function in (self.first, self.second)]
         return (both[0][:, :, np.newaxis] * both[1][:, np.newaxis]).reshape(records.shape[0], -1)
 
@@ -130,7 +138,15 @@ class Together(Function):
         return all(part.is_whole for part in self.parts)
 
     def values(self, records: Reals) -> Reals:
-        """Return the values of all parts, (n, d)."""
+        """Return the values of all parts, (n, d).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import One, Step, Together
+        >>> Together([One(), Step(2.0)]).values(np.array([[3.0]])).tolist()
+        [[1.0, 0.0]]
+        """
         return np.concatenate([part.values(records) for part in self.parts], axis=1)
 
 

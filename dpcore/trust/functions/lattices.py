@@ -81,6 +81,11 @@ class Lattice(ABC):
         """Return the sums of values of which n records have these totals, (d,)."""
         return np.asarray(totals * self.units + n * self.zeros)
 
+    def _seal(self) -> None:
+        """Make the arrays read-only: all rounds of a function share its lattice."""
+        for array in (self.units, self.zeros, self.least, self.most):
+            array.flags.writeable = False
+
 
 class BoxLattice(Lattice):
     """A range for each coordinate."""
@@ -107,6 +112,7 @@ class BoxLattice(Lattice):
         if units is None:
             self.least, self.most = np.maximum(self.least, -steps), np.minimum(self.most, steps)
         self._low, self._high = low, high
+        self._seal()
         self.longest = _lengths(np.maximum(np.abs(self.least), np.abs(self.most)))
         self.apart = _lengths(self.most - self.least)
         if change is not None:  # rounding moves each of two vectors by less than a step
@@ -146,6 +152,7 @@ class BallLattice(Lattice):
         self.apart = Lengths(2 * self.longest.absolute, 4 * self.longest.squares)
         self.most = np.full(size, self._longest)
         self.least = -self.most
+        self._seal()
 
     def rounded(self, values: Reals, stream: Source) -> Integers:
         """Return (n, d) integers for (n, d) values."""
@@ -193,6 +200,7 @@ class GroupsLattice(Lattice):
         self.units, self.zeros = np.tile(inner.units, groups), np.tile(inner.zeros, groups)
         self.least = np.minimum(np.tile(inner.least, groups), 0)
         self.most = np.maximum(np.tile(inner.most, groups), 0)
+        self._seal()
         self.longest = inner.longest
         self.apart = inner.apart
         if groups > 1:  # vectors in different blocks
@@ -226,6 +234,7 @@ class JointLattice(Lattice):
         self._parts = list(parts)
         for name in ("units", "zeros", "least", "most"):
             setattr(self, name, np.concatenate([getattr(part, name) for part in parts]))
+        self._seal()
         self._ends = np.cumsum([part.units.size for part in parts])[:-1]
         self.apart = self.longest = Lengths(0, 0)
         for part in parts:

@@ -48,7 +48,15 @@ class One(Function):
         return 1
 
     def values(self, records: Reals) -> Reals:
-        """Return ones."""
+        """Return ones.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import One
+        >>> One().values(np.zeros((2, 3))).tolist()
+        [[1.0], [1.0]]
+        """
         return np.ones((records.shape[0], 1))
 
 
@@ -101,7 +109,15 @@ class Step(_OfOne):
         return _ONE
 
     def values(self, records: Reals) -> Reals:
-        """Return ones and zeros."""
+        """Return ones and zeros.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Step
+        >>> Step(2.0).values(np.array([[2.0], [2.5]])).tolist()
+        [[1.0], [0.0]]
+        """
         return (records[:, self.at : self.at + 1] <= self.threshold).astype(np.float64)
 
 
@@ -142,7 +158,15 @@ class Identity(_OfOne):
         return Box(self.lower, self.upper)
 
     def values(self, records: Reals) -> Reals:
-        """Return the clipped numbers."""
+        """Return the clipped numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Identity
+        >>> Identity(0, 10, at=1).values(np.array([[9.0, -3.0], [9.0, 4.0]])).tolist()
+        [[0.0], [4.0]]
+        """
         return np.clip(records[:, self.at : self.at + 1], self.lower, self.upper)
 
 
@@ -191,7 +215,15 @@ class Groups(_OfOne):
         return InGroups(len(self.edges) - 1, _ONE)
 
     def values(self, records: Reals) -> Reals:
-        """Return ones and zeros."""
+        """Return ones and zeros.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Groups
+        >>> Groups([0, 1, 2], closed="right").values(np.array([[1.0]])).tolist()
+        [[1.0, 0.0]]
+        """
         side: Literal["left", "right"] = "right" if self.closed == "left" else "left"
         own = np.searchsorted(np.array(self.edges), records[:, self.at], side) - 1
         size = len(self.edges) - 1
@@ -250,7 +282,15 @@ class Polynomials(_OfOne):
         return Box(lower, (1.0,) * self.degree)
 
     def values(self, records: Reals) -> Reals:
-        """Return the polynomials."""
+        """Return the polynomials.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Polynomials
+        >>> Polynomials(0, 4, degree=2).values(np.array([[3.0]])).tolist()
+        [[0.5, -0.125]]
+        """
         clipped = np.clip(records[:, self.at], self.lower, self.upper)
         middle = self.lower / 2 + self.upper / 2
         x = np.clip((clipped - middle) / (self.upper / 2 - self.lower / 2), -1.0, 1.0)
@@ -293,5 +333,13 @@ class Vector(Function):
         return self.within.size
 
     def values(self, records: Reals) -> Reals:
-        """Return the vectors."""
+        """Return the vectors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust.functions import Ball, Vector
+        >>> Vector(Ball(2, 1.0)).values(np.array([[0.5, 0.25, 9.0]])).tolist()
+        [[0.5, 0.25]]
+        """
         return records[:, : self.within.size]

@@ -1,0 +1,161 @@
+"""Declared functions of records: values, bounds, what they refuse, and their way over the wire."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dpcore.errors import DpcoreError, DtypeError, FormatError, MissingValueError, ParameterError
+from dpcore.noise.sources import source
+from dpcore.trust.functions import (
+    Ball,
+    Box,
+    Function,
+    Groups,
+    Identity,
+    One,
+    Polynomials,
+    Product,
+    Step,
+    Together,
+    Vector,
+    function_from,
+)
+
+RNG = np.random.default_rng
+X, Y = Identity(-2, 3), Identity(0, 10, at=1)
+FUNCTIONS = [
+    One(),
+    Step(0.5),
+    X,
+    Groups([-np.inf, 0, 1, np.inf], closed="right"),
+    Polynomials(-2, 3, degree=5),
+    Polynomials(-2, 3, degree=4, basis="powers", at=1),
+    Vector(Ball(2, 1.5, norm=1)),
+    Vector(Box([0, -1], [1, 1], units=[1, 3], change=1.5)),
+    Product(X, Y),
+    Product(Groups([0, 1, 2]), Y),
+    Product(Groups([0, 1, 2]), Together([One(), Y])),
+    Product(Product(Groups([0, 1]), X), X),
+    Together([X, Y, Product(X, Y)], precision=[1, 2, 0.5]),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+def test_all_values_are_within_the_bound(function):
+    records = np.concatenate([RNG(1).normal(0, 4, (300, 2)), [[np.inf, -np.inf], [0, 0], [3, 10]]])
+    values = function.values(function.records(records))
+    assert values.shape == (303, function.size)
+    lattice = function.bound.lattice(2**25, from_lower=True)
+    rounded = lattice.rounded(values, source(RNG(1)))
+    assert lattice.contains(rounded)
+    if not isinstance(function, Vector):  # vectors are clipped by their lattice
+        back = rounded * lattice.units + lattice.zeros
+        assert np.allclose(back, values, atol=1.1 * lattice.units.max())
+    if function.is_whole:
+        assert np.array_equal(rounded * lattice.units + lattice.zeros, values)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+def test_a_description_makes_the_function_again(function):
+    described = json.loads(json.dumps(function.describe(), allow_nan=False))
+    assert function_from(described) == function
+    assert hash(function_from(described)) == hash(function)
+
+
+def test_values_are_what_their_names_say():
+    records = np.array([[0.25, 4.0], [1.0, 2.0], [5.0, 1.0]])
+    assert Step(1.0).values(records).tolist() == [[1], [1], [0]]
+    assert Groups([0, 1, 2]).values(records).tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert Groups([0, 1, 2], closed="right").values(records).tolist() == [[1, 0], [1, 0], [0, 0]]
+    assert Product(X, Y).values(records).tolist() == [[1.0], [2.0], [3.0]]
+    grouped = Product(Groups([0, 1, 2]), Together([One(), Y])).values(records)
+    assert grouped.tolist() == [[1, 4, 0, 0], [0, 0, 1, 2], [0, 0, 0, 0]]
+    x = (records[:, 0].clip(-2, 3) - 0.5) / 2.5
+    powers = Polynomials(-2, 3, 3, "powers").values(records)
+    assert np.allclose(powers, np.stack([x, x**2, x**3], axis=1))
+    legendre = Polynomials(-2, 3, 2).values(records)
+    assert np.allclose(legendre, np.stack([x, 1.5 * x**2 - 0.5], axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Square(Function):
+    """A stranger's function."""
+
+    name = "square, for a test"
+    most: float
+
+    @property
+    def bound(self):
+        return Box(0.0, self.most)
+
+    @property
+    def numbers(self):
+        return 1
+
+    def values(self, records):
+        return records[:, :1] ** 2
+
+
+def test_a_function_of_ones_own_goes_over_the_wire_by_its_name():
+    assert function_from(Square(4.0).describe()) == Square(4.0)
+    with pytest.raises(ParameterError, match="is the name of Square"):
+
+        @dataclass(frozen=True)
+        class Other(Square):
+            name = "square, for a test"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Identity(1, 1),
+        lambda: Identity(0, np.inf),
+        lambda: Identity(0, "1"),
+        lambda: Identity(0, 1, at=-1),
+        lambda: Step(np.nan),
+        lambda: Groups([1]),
+        lambda: Groups([1, 1]),
+        lambda: Groups([0, np.nan, 1]),
+        lambda: Groups([0, 1], closed="both"),
+        lambda: Polynomials(0, 1, 0),
+        lambda: Polynomials(0, 1, 2, basis="moments"),
+        lambda: Vector(3),
+        lambda: Ball(0, 1.0),
+        lambda: Ball(2, 0.0),
+        lambda: Ball(2, 1.0, norm=3),
+        lambda: Box([0, 1], [1]),
+        lambda: Box([0, 1], [1, 1]),
+        lambda: Box([0], [1], units=[0]),
+        lambda: Box([0], [1], units=[1, 2]),
+        lambda: Box([0], [1], change=1.0),
+        lambda: Product(X, 3),
+        lambda: Product(X, Groups([0, 1])),
+        lambda: Product(X, Vector(Ball(2, 1.0))),
+        lambda: Together([]),
+        lambda: Together([X, "y"]),
+        lambda: Together([X, Y], precision=[1]),
+        lambda: Together([X, Y], precision=[1, 0]),
+    ],
+)
+def test_what_is_no_bound_or_function_is_refused(make):
+    with pytest.raises((DtypeError, ParameterError)):
+        make()
+
+
+@pytest.mark.parametrize(
+    "description", [{}, {"name": "none"}, [], {"name": "step", "threshold": 1, "code": "x"}]
+)
+def test_descriptions_of_other_functions_are_refused(description):
+    with pytest.raises((FormatError, TypeError)):
+        function_from(description)
+
+
+def test_records_are_checked_and_no_message_quotes_one():
+    for wrong in ([["a"]], [[1.0]], np.zeros((2, 2, 2)), [[12345.0, np.nan]], 12345.0, None):
+        with pytest.raises((DpcoreError, MissingValueError)) as caught:
+            Product(X, Y).records(wrong)
+        assert "12345" not in str(caught.value)
