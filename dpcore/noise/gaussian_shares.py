@@ -80,6 +80,11 @@ class GaussianShares:
         return self.share.variance
 
     @property
+    def described(self) -> tuple[str, int]:
+        """The variance, exactly, and the number of shares, as public parameters state them."""
+        return f"sigma^2 = {self.sigma_squared}", self.shares
+
+    @property
     def closeness(self) -> float:
         """A number b such that the factors between probabilities are within exp(+-2^-b).
 

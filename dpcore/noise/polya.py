@@ -86,6 +86,11 @@ class PolyaShares:
         """The variance of one share, 2 a / (1 - a)^2 / shares."""
         return DiscreteLaplace(self.scale).variance / self.shares
 
+    @property
+    def described(self) -> tuple[str, int]:
+        """The scale, exactly, and the number of shares, as public parameters state them."""
+        return str(self.scale), self.shares
+
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out`` with shares, one in each entry.
 

@@ -19,7 +19,7 @@ from ...privacy.guarantees import Neighbours
 from .bounds import Bound
 from .lattices import Lattice, Lengths
 
-__all__ = ["MOST_RECORDS", "Shares", "SumNoise", "changed", "sum_noise"]
+__all__ = ["MOST_RECORDS", "SHARES_MARGIN", "Shares", "SumNoise", "changed", "sum_noise"]
 
 Shares = PolyaShares | GaussianShares
 
@@ -27,7 +27,9 @@ MOST_RECORDS: Final = 2**40  # in a sum, where clients may have any number of re
 _MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
 _MOST_STEPS: Final = 2**31
 _MOST_TOTAL: Final = 2**61  # the noise has as much room again, and twice as much modulo 2^64
-_MARGIN: Final = 1 + Fraction(1, 2**40)  # in the variance of shares, for what their sum differs by
+SHARES_MARGIN: Final = 1 + Fraction(
+    1, 2**40
+)  # in the variance of shares, for what their sum differs by
 
 
 class SumNoise(NamedTuple):
@@ -118,6 +120,6 @@ def _share(budget: Allowance, changes: Lengths, required: int) -> Shares:
         assert isinstance(law, DiscreteLaplace)
         return PolyaShares(law.scale, required)
     assert budget.rho is not None
-    margin = _MARGIN if required > 1 else Fraction(1)
+    margin = SHARES_MARGIN if required > 1 else Fraction(1)
     law = budget.gaussian(changes.squares / (2 * budget.rho) * margin)
     return GaussianShares(law.sigma_squared, required)

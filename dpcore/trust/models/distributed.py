@@ -134,6 +134,10 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
         return self._asked if self.reporting is None else self.reporting
 
     @property
+    def _most_records(self) -> int | None:
+        return None if self.records is None else self._asked * self.records
+
+    @property
     def _asked(self) -> int:
         assert self.clients is not None
         return self.clients

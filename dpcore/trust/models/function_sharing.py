@@ -216,8 +216,8 @@ class _TableRound(ShareRound, AnsweringRound):
     def noise_of(self, memory: Memory | None, context: bytes, simulated: bool) -> RememberedNoise:
         """Return a server's noise, which depends on the settled reports."""
         assert isinstance(memory, ServerSecret)
-        tree, key = self.trust.tree(self.cells), memory.key(context)
-        return RememberedNoise(tree, self.noise, key, simulated=simulated)
+        noise, key = self.trust.remembered(self.cells), memory.key(context)
+        return RememberedNoise(noise.tree, noise.shares, key, simulated=simulated)
 
     def given(self, totals: Words, memory: Memory | None, context: bytes, simulated: bool) -> Words:
         added = self.added_up(totals, memory)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...mechanisms.base import MOST_RECORDS
 from ...noise.gaussian_shares import GaussianShares
-from ...noise.polya import PolyaShares
 from ...noise.sources import Source, random_bytes
+from ..functions.sum_noise import Shares
 from ..protocol import wire
 from ..protocol.rounds import Counts, Round, Sums, VectorsRound, Words
 from ..protocol.trust_models import Pointwise, TrustModel
@@ -72,22 +72,25 @@ class ShareRound(SplitRound):
 
     def __init__(self, trust: Pointwise, cells: int, receivers: int) -> None:
         super().__init__(trust, cells, receivers)
-        if (remembered := trust.remembered(cells)) is not None:
-            tree = remembered.tree
+        self._steps = 1  # of a count
+        if (noise := trust.shared_noise(cells)) is not None:
+            tree = noise.tree
             self.branching, self.starts = tuple(tree.branching.tolist()), tree.starts
-            self.noise, self._variances = tuple(remembered.shares), tree.variances
+            self.noise, self._variances = tuple(noise.shares), tree.variances
+            self._steps = 1 << tree.bits
 
     def records_in(self, sums: Sums) -> int:
         """Return the number of records; without a contribution bound, it is the root's."""
         if self.records is None:
-            return int(sums.totals.view(np.int64)[0])  # the root, which has no noise
+            root = int(sums.totals.view(np.int64)[0])  # it has no noise
+            return root // self._steps
         return sums.reports * self.records
 
     def check_sums(self, sums: Sums) -> None:
         """Refuse a wrong total, counts that are impossible, and levels that are not counted."""
         signed, most = sums.totals.view(np.int64), self.records_in(sums)
         total = signed[0] if self.noise else signed.sum()  # the root has no noise
-        if total != most:
+        if total != most * self._steps:
             records = "one record" if self.records == 1 else f"{self.records} records"
             raise RoundError(
                 "the total is not the number of reports: some client did not send shares of "
@@ -106,7 +109,13 @@ class ShareRound(SplitRound):
         signed = sums.totals.view(np.int64)
         if not self.noise:
             return np.cumsum(signed)
-        return self._least_squares(signed, self._variances, self.records_in(sums))
+        nodes = signed if self._steps == 1 else self.numbers(sums.totals)
+        return self._least_squares(nodes, self._variances, self.records_in(sums))
+
+    def numbers(self, totals: Words) -> Counts | NDArray[np.float64]:
+        """Return the totals, in counts."""
+        signed = totals.view(np.int64)
+        return signed if self._steps == 1 else signed / self._steps
 
 
 class VectorRound(ShareRound, VectorsRound):
@@ -119,7 +128,8 @@ class VectorRound(ShareRound, VectorsRound):
     def vector(self, cells: Counts, numbers: Counts, stream: Source) -> Counts:
         """Return the counts of records on all levels, with the client's share of the noise."""
         counts = np.zeros(self.words, np.int64)
-        shares: Sequence[PolyaShares | None] = self.noise or (None,)
+        shares: Sequence[Shares | None] = self.noise or (None,)
+        numbers = numbers * self._steps
         for level, (share, places) in enumerate(zip(shares, self.levels, strict=True)):
             part = counts[places]
             if share is not None:
@@ -135,7 +145,7 @@ class VectorRound(ShareRound, VectorsRound):
     def check_sums(self, sums: Sums) -> None:
         """Refuse totals that are farther from possible counts than noise can be, too."""
         super().check_sums(sums)
-        signed, most = sums.totals.view(np.int64), self.records_in(sums)
+        signed, most = sums.totals.view(np.int64), self.records_in(sums) * self._steps
         for share, part in zip(self.noise, self.levels, strict=False):
             noise = 0.0 if share is None else most_noise(share, sums.reports, self.words)
             if share and (signed[part].min() < -noise or signed[part].max() > most + noise):
@@ -145,7 +155,7 @@ class VectorRound(ShareRound, VectorsRound):
                 )
 
 
-def most_noise(share: PolyaShares | GaussianShares, reports: int, words: int) -> float:
+def most_noise(share: Shares, reports: int, words: int) -> float:
     """Return what the noise in a total exceeds with a probability of 2^-128, or less, anywhere.
 
     A sum of Polya shares is the difference of two negative binomial variables. Each is

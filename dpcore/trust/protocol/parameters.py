@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,9 +14,9 @@ from ... import _check
 from ..._sealed import sealed
 from ...errors import DtypeError, ParameterError
 from ...mechanisms.base import Mechanism
-from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
 from ..functions.function import Function
+from ..functions.sum_noise import Shares
 from . import wire
 from .rounds import MOST_CLIENTS, MOST_SERVERS, AnsweringRound, Round
 from .trust_models import Summing, TrustModel, names_of
@@ -109,7 +108,7 @@ class Protocol:
     receivers: int = field(init=False, repr=False)
     branching: tuple[int, ...] = field(init=False, repr=False)
     starts: NDArray[np.int64] = field(init=False, repr=False, compare=False)
-    noise: tuple[PolyaShares | None, ...] = field(init=False, repr=False)
+    noise: tuple[Shares | None, ...] = field(init=False, repr=False)
     asked: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -249,7 +248,7 @@ class Protocol:
             "enrolled": self.enrolled,
             "servers": self.receivers,
             "branching": self.branching,
-            "noise": [share and [str(Fraction(share.scale)), share.shares] for share in self.noise],
+            "noise": [share and share.described for share in self.noise],
             "asked": self.asked,
         }
         if self.function is not None:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism
-from ...noise.polya import PolyaShares
 from ...noise.sources import Source
 from ..functions.function import Function
+from ..functions.sum_noise import Shares
 from . import wire
 from .wire import ReportError, RoundError
 
@@ -190,7 +190,7 @@ class Round(ABC):
     records: int | None = 1
     most_records: int | None = 1
     branching: tuple[int, ...] = ()
-    noise: tuple[PolyaShares | None, ...] = ()
+    noise: tuple[Shares | None, ...] = ()
     asked: tuple[int, ...] = ()
     exact: str | None = None
     servers_draw: ClassVar[bool] = False

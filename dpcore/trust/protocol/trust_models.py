@@ -18,7 +18,7 @@ from ...noise.polya import PolyaShares
 from ...noise.sources import Source
 from ...privacy.guarantees import Neighbours, Privacy
 from ..functions.function import Function
-from ..functions.sum_noise import SumNoise
+from ..functions.sum_noise import Shares, SumNoise
 from . import wire
 from .rounds import MOST_CLIENTS, Counts, Round, Sums
 
@@ -27,6 +27,7 @@ __all__ = [
     "Bounded",
     "Pointwise",
     "Remembered",
+    "SharedNoise",
     "Summing",
     "TrustModel",
     "WithVectors",
@@ -148,6 +149,13 @@ class Remembered(NamedTuple):
     parties: int
 
 
+class SharedNoise(NamedTuple):
+    """The same in what clients share, where noise may be Gaussian, and in steps of 2^-bits."""
+
+    tree: Tree
+    shares: Sequence[Shares | None]
+
+
 class Pointwise(TrustModel):
     """A trust model whose sums can be opened point by point, for clients with one record each."""
 
@@ -174,6 +182,18 @@ class Pointwise(TrustModel):
         >>> FunctionSharing(epsilon=1.0, servers=3).remembered(4).parties
         3
         """
+
+    def shared_noise(self, size: int) -> SharedNoise | None:
+        """Return the noise of a party in a round over N cells; None: there is none.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> DistributedNoise(rho=0.5, clients=1000).shared_noise(4).tree.bits
+        20
+        """
+        noise = self.remembered(size)
+        return None if noise is None else SharedNoise(noise.tree, noise.shares)
 
 
 class WithVectors(Pointwise):
