@@ -31,6 +31,7 @@ from dpcore.trust import (
     vector_sum,
 )
 from dpcore.trust.functions import Ball, Box, Groups, Identity, One, Product, Step, Together, Vector
+from dpcore.trust.functions.sum_noise import most_noise
 from dpcore.trust.protocol import wire
 from tests.trust.rounds import RNG, ROUND, closed, send
 
@@ -368,3 +369,18 @@ def test_a_sum_of_another_function_is_no_released_sum():
         assert wrong != text
         with pytest.raises(FormatError):
             dp.load(wrong)
+
+
+def test_neither_values_nor_noise_have_more_room_than_there_is():
+    """Even if one client's noise is enough, and 2^40 add it."""
+    for trust in (
+        DistributedNoise(1.0, clients=2**40, dropout=1 - 2**-40),
+        DistributedNoise(rho=1e-9, clients=2**40, dropout=0.5),
+        DistributedNoise(1.0, clients=2, records=None),
+    ):
+        noise = trust.sum_noise(MOMENTS)
+        records = 2**40
+        assert noise.lattice.largest * records <= 2**61
+        assert most_noise(noise.share, trust.clients, MOMENTS.size) <= 2**61
+    fewer = replace(trust, clients=2)
+    assert fewer.sum_noise(MOMENTS).bits == trust.sum_noise(MOMENTS).bits

@@ -28,7 +28,7 @@ from dpcore.trust import (
     release,
     release_scores,
 )
-from dpcore.trust.models.share_rounds import most_noise
+from dpcore.trust.functions.sum_noise import most_noise
 from tests.trust.rounds import (
     FUNCTIONS,
     LOCAL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -19,14 +20,23 @@ from ...privacy.guarantees import Neighbours
 from .bounds import Bound
 from .lattices import Lattice, Lengths
 
-__all__ = ["MOST_RECORDS", "SHARES_MARGIN", "Shares", "SumNoise", "changed", "sum_noise"]
+__all__ = [
+    "MOST_RECORDS",
+    "SHARES_MARGIN",
+    "Shares",
+    "SumNoise",
+    "changed",
+    "most_noise",
+    "sum_noise",
+]
 
 Shares = PolyaShares | GaussianShares
 
 MOST_RECORDS: Final = 2**40  # in a sum, where clients may have any number of records
 _MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
 _MOST_STEPS: Final = 2**31
-_MOST_TOTAL: Final = 2**61  # the noise has as much room again, and twice as much modulo 2^64
+_MOST_TOTAL: Final = 2**61  # of values, and of the noise; together they are below 2^63
+_SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
 SHARES_MARGIN: Final = 1 + Fraction(
     1, 2**40
 )  # in the variance of shares, for what their sum differs by
@@ -88,7 +98,7 @@ def sum_noise(
     budget
         What a record may spend; None: there is no noise, and neighbours are by replace-one.
     required, parties
-        How many shares make up the noise that the budget needs, and how many there are.
+        How many shares make up the noise that the budget needs, and how many there are at most.
     records
         The most records in a sum.
 
@@ -110,8 +120,26 @@ def sum_noise(
         except ParameterError as error:  # with longer steps, the noise has fewer of them
             problem = problem or error
             continue
+        if most_noise(share, parties, bound.size) > _MOST_TOTAL:
+            continue
         return SumNoise(lattice, bits, share, parties)
     raise problem or ParameterError("records", records, "must be fewer for such a bound")
+
+
+def most_noise(share: Shares, reports: int, words: int) -> float:
+    """Return what the noise in a total exceeds with a probability of 2^-128, or less, anywhere.
+
+    A sum of Polya shares is the difference of two negative binomial variables. Each is
+    stochastically at most the sum of ``whole`` geometric ones, each of which exceeds t with a
+    probability of at most exp(-t / scale). A sum of discrete Gaussian shares is subgaussian, with
+    the sum of their sigma^2.
+    """
+    if isinstance(share, GaussianShares):
+        tail = math.log(2 * words) + _SECURITY * math.log(2)
+        return math.sqrt(2 * tail * reports * float(share.share.sigma_squared))
+    whole = math.ceil(reports / share.shares)
+    tail = math.log(2 * whole * words) + _SECURITY * math.log(2)
+    return whole * (float(share.scale) * tail + 1)
 
 
 def _share(budget: Allowance, changes: Lengths, required: int) -> Shares:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import MOST_RECORDS
-from ...noise.gaussian_shares import GaussianShares
 from ...noise.sources import Source, random_bytes
-from ..functions.sum_noise import Shares
+from ..functions.sum_noise import Shares, most_noise
 from ..protocol import wire
 from ..protocol.rounds import Counts, Round, Sums, VectorsRound, Words
 from ..protocol.trust_models import Pointwise, TrustModel
 from ..protocol.wire import RoundError
 
-__all__ = ["ShareRound", "SplitRound", "VectorRound", "most_noise"]
-
-_SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
+__all__ = ["ShareRound", "SplitRound", "VectorRound"]
 
 
 class SplitRound(Round):
@@ -153,19 +148,3 @@ class VectorRound(ShareRound, VectorsRound):
                     "a total is farther from possible counts than noise can be; if sums were made "
                     "modulo a number, subtract it from those of at least its half"
                 )
-
-
-def most_noise(share: Shares, reports: int, words: int) -> float:
-    """Return what the noise in a total exceeds with a probability of 2^-128, or less, anywhere.
-
-    A sum of Polya shares is the difference of two negative binomial variables. Each is
-    stochastically at most the sum of ``whole`` geometric ones, each of which exceeds t with a
-    probability of at most exp(-t / scale). A sum of discrete Gaussian shares is subgaussian, with
-    the sum of their sigma^2.
-    """
-    if isinstance(share, GaussianShares):
-        tail = math.log(2 * words) + _SECURITY * math.log(2)
-        return math.sqrt(2 * tail * reports * float(share.share.sigma_squared))
-    whole = math.ceil(reports / share.shares)
-    tail = math.log(2 * whole * words) + _SECURITY * math.log(2)
-    return whole * (float(share.scale) * tail + 1)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ...noise.sources import KeyedSource, Source
 from ..functions.function import Function
-from ..functions.sum_noise import MOST_RECORDS, SumNoise
+from ..functions.sum_noise import MOST_RECORDS, SumNoise, most_noise
 from ..protocol.rounds import Counts, FunctionRound, Memory, Sums, VectorsRound, Words
 from ..protocol.trust_models import Summing
 from ..protocol.wire import ReportError, RoundError
 from .server_secret import ServerSecret
-from .share_rounds import SplitRound, most_noise
+from .share_rounds import SplitRound
 
 __all__ = ["CuratedSumRound", "SharedSumRound", "SumRound"]
 
