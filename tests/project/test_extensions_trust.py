@@ -339,6 +339,7 @@ MODELS = [
     dp.trust.Central(rho=0.1, records=3),
     dp.trust.DistributedNoise(1.0, clients=220, dropout=0.1),
     dp.trust.DistributedNoise(1.0, clients=220, dropout=0.1, records=None),
+    dp.trust.DistributedNoise(rho=0.5, clients=220, dropout=0.1),
     dp.trust.FunctionSharing(1.0),
     dp.trust.FunctionSharing(1.0, servers=3),
     dp.trust.Local(2.0, clients=200),

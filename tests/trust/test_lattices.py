@@ -52,7 +52,7 @@ def test_lengths_are_those_of_all_vectors_one_by_one(name):
 
 
 @pytest.mark.parametrize("name", SETS)
-@given(seed=st.integers(0, 2**32), large=st.sampled_from([0.5, 3.0, 1e6, 1e300, np.inf]))
+@given(seed=st.integers(0, 2**32), large=st.sampled_from([0.5, 3.0, 1e6, 1e300, np.inf, np.nan]))
 def test_whatever_the_values_are_rounded_ones_are_in_the_set(name, seed, large):
     bound, steps, from_lower, vectors = SETS[name]
     rng = RNG(seed)

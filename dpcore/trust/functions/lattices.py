@@ -126,7 +126,7 @@ class BoxLattice(Lattice):
         scaled = np.clip(values, self._low, self._high)
         scaled -= self.zeros
         scaled *= self._steps * _FINE
-        fine = np.rint(scaled, out=scaled).astype(np.int64)
+        fine = np.nan_to_num(np.rint(scaled, out=scaled), copy=False).astype(np.int64)
         # After these lines only integers matter.
         np.clip(fine, self.least * _FINE, self.most * _FINE, out=fine)
         return _up_or_down(fine, stream)
@@ -174,17 +174,17 @@ class BallLattice(Lattice):
 
     def _clipped(self, values: Reals) -> Integers:
         """Return the values, shrunk into the ball, in 2^-20 steps."""
-        largest = np.abs(values).max(axis=1, keepdims=True)
-        finite = np.clip(values, -1e300, 1e300)
+        finite = np.clip(np.nan_to_num(values, nan=0.0), -1e300, 1e300)
+        largest = np.abs(finite).max(axis=1, keepdims=True)
         # A vector is first divided by its largest number, so that no square overflows.
-        shape = finite / np.where(largest > 0, np.minimum(largest, 1e300), 1.0)
+        shape = finite / np.where(largest > 0, largest, 1.0)
         if self._norm == 1:
             length = np.abs(shape).sum(axis=1, keepdims=True)
         else:
             length = np.sqrt(np.square(shape).sum(axis=1, keepdims=True))
-        length *= np.minimum(largest, 1e300)
+        length *= largest
         shrink = np.minimum(1.0, self._radius / np.where(length > 0, length, 1.0))
-        return np.rint(finite * shrink * (self._steps * _FINE / self._radius)).astype(np.int64)
+        return np.rint(finite * shrink / self._radius * (self._steps * _FINE)).astype(np.int64)
 
     @staticmethod
     def _squares(numbers: Integers) -> Reals:
