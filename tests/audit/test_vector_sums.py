@@ -12,6 +12,7 @@ import pytest
 
 from dpcore.noise.gaussian_shares import GaussianShares
 from dpcore.noise.sources import source
+from dpcore.privacy import gaussian_delta
 from dpcore.trust import Central, DistributedNoise
 from dpcore.trust.functions import Ball, Box, Groups, Identity, One, Product, Together, Vector
 from dpcore.trust.functions.sum_noise import _share, changed
@@ -43,7 +44,7 @@ def test_no_neighbours_cost_more_than_is_stated(name, budget, required, relation
     bound, steps, from_lower, vectors = SETS[name]
     lattice = bound.lattice(steps, from_lower)
     trust = Central(**budget)
-    share = _share(trust._budget(), changed(lattice, relation), required)
+    share = _share(trust._budget(), changed(lattice, relation), required, bound.size)
     spent, stated = worst(vectors, share, relation), next(iter(budget.values()))
     assert spent <= stated
     if name != "ball, norm 2":  # there, few lengths are reached by integers
@@ -52,6 +53,7 @@ def test_no_neighbours_cost_more_than_is_stated(name, budget, required, relation
             replace(trust, **{k: v * Fraction(6, 5) for k, v in budget.items()})._budget(),
             changed(lattice, relation),
             required,
+            bound.size,
         )
         assert worst(vectors, broken, relation) > Fraction(118, 100) * stated
 
@@ -81,9 +83,15 @@ def test_records_of_a_round_are_within_what_its_noise_is_for(name, budget):
     if "epsilon" in budget and "delta" not in budget:
         spent, stated = Fraction(absolute) / noise.share.scale, Fraction(1)
     else:
-        honest = noise.share.share.sigma_squared * trust.required
-        spent, stated = Fraction(squares) / (2 * honest), trust._budget().rho
-    assert Fraction(9, 10) * stated < spent <= stated
+        honest = float(noise.share.share.sigma_squared * trust.required)
+        if "delta" in budget:
+            delta = gaussian_delta(np.sqrt(honest), 1.0, float(np.sqrt(squares)))
+            assert 0.2 * budget["delta"] < delta <= budget["delta"]
+            thinner = gaussian_delta(np.sqrt(honest) / 1.2, 1.0, float(np.sqrt(squares)))
+            assert thinner > 2 * budget["delta"]
+            return
+        spent, stated = squares / (2 * honest), budget["rho"]
+    assert 0.9 * stated < spent <= stated
 
 
 def sum_of(law, count):

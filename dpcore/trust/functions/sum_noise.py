@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -17,6 +18,7 @@ from ...noise.polya import PolyaShares
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Neighbours
+from ...privacy.lattice import integer_noise
 from .bounds import Bound
 from .lattices import Lattice, Lengths
 
@@ -37,6 +39,8 @@ _MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2
 _MOST_STEPS: Final = 2**31
 _MOST_TOTAL: Final = 2**61  # of values, and of the noise; together they are below 2^63
 _SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
+_LEAST_EPSILON: Final = Fraction(1, 2**30)  # 2^-40 of it is more than 2^25 times 2^-100
+_LESS: Final = 1.0 - 2.0**-40
 SHARES_MARGIN: Final = 1 + Fraction(
     1, 2**40
 )  # in the variance of shares, for what their sum differs by
@@ -116,7 +120,7 @@ def sum_noise(
         if budget is None:
             return SumNoise(lattice, bits, None, parties)
         try:
-            share = _share(budget, changed(lattice, neighbours), required)
+            share = _share(budget, changed(lattice, neighbours), required, bound.size)
         except ParameterError as error:  # with longer steps, the noise has fewer of them
             problem = problem or error
             continue
@@ -142,7 +146,7 @@ def most_noise(share: Shares, reports: int, words: int) -> float:
     return whole * (float(share.scale) * tail + 1)
 
 
-def _share(budget: Allowance, changes: Lengths, required: int) -> Shares:
+def _share(budget: Allowance, changes: Lengths, required: int, size: int) -> Shares:
     if budget.epsilon is not None:
         law = budget.law(changes.absolute)
         assert isinstance(law, DiscreteLaplace)
@@ -150,4 +154,18 @@ def _share(budget: Allowance, changes: Lengths, required: int) -> Shares:
     assert budget.rho is not None
     margin = SHARES_MARGIN if required > 1 else Fraction(1)
     law = budget.gaussian(changes.squares / (2 * budget.rho) * margin)
+    if (less := _with_delta(budget, required)) is not None:
+        with suppress(ParameterError):  # the budget is too small for the formula
+            own = integer_noise(less, Fraction(changes.squares), size)
+            law = min(law, own, key=lambda each: each.sigma_squared)
     return GaussianShares(law.sigma_squared, required)
+
+
+def _with_delta(budget: Allowance, required: int) -> Allowance | None:
+    """Return (epsilon, delta), less what the sum of shares differs by from discrete Gaussian."""
+    if budget.stated is None or budget.stated[0] < _LEAST_EPSILON:
+        return None
+    if required == 1:
+        return budget
+    epsilon, delta = budget.stated
+    return Allowance.checked(epsilon / SHARES_MARGIN, None, budget.neighbours, delta * _LESS)
