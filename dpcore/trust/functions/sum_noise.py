@@ -40,10 +40,9 @@ _MOST_STEPS: Final = 2**31
 _MOST_TOTAL: Final = 2**61  # of values, and of the noise; together they are below 2^63
 _SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
 _LEAST_EPSILON: Final = Fraction(1, 2**30)  # 2^-40 of it is more than 2^25 times 2^-100
+# In the variance, or in epsilon and delta, for what a sum of shares differs by from its law.
+SHARES_MARGIN: Final = 1 + Fraction(1, 2**40)
 _LESS: Final = 1.0 - 2.0**-40
-SHARES_MARGIN: Final = 1 + Fraction(
-    1, 2**40
-)  # in the variance of shares, for what their sum differs by
 
 
 class SumNoise(NamedTuple):
