@@ -18,6 +18,7 @@ from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.records.files import FileError
 from tests.curves.test_stored_releases import ODD
 
+F = dp.trust.functions
 RNG = np.random.default_rng
 SCORES = RNG(3).normal(0.5, 0.2, 900).clip(0.01, 0.99)
 LABELS = RNG(4).random(900) < SCORES
@@ -70,6 +71,19 @@ RESULTS = {
     "suggestion": dp.suggest(n=9000, epsilon=1.0, lower=0, upper=120, error=0.01),
     "suggestion of times": dp.suggest(
         n=9000, rho=0.1, lower="2024-01-01", upper="2025-01-01", integers=True
+    ),
+    "sum": dp.trust.vector_sum(
+        SCORES,
+        F.Together([F.One(), F.Product(F.Groups([-np.inf, 0.5, 1.0]), F.Identity(0, 1))], [1, 2]),
+        dp.trust.Central(epsilon=1.0),
+        rng=RNG(1),
+    ),
+    "sum of vectors": dp.trust.vector_sum(
+        SCORES,
+        F.Vector(F.Box(0, 1)),
+        dp.trust.Central(rho=0.5),
+        neighbours="add-or-remove-one",
+        rng=RNG(1),
     ),
     "advice": dp.trust.advise(100_000, 1.0, "local"),
 }

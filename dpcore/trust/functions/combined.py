@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,6 +121,19 @@ class Together(Function):
                 raise ParameterError("precision", len(given), what)
             precision = tuple(_check.positive("precision", number) for number in given)
             object.__setattr__(self, "precision", precision)
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """Where the values of each part are.
+
+        Examples
+        --------
+        >>> from dpcore.trust.functions import Groups, One, Together
+        >>> Together([One(), Groups([0, 1, 2])]).slices
+        (slice(0, 1, None), slice(1, 3, None))
+        """
+        ends = list(accumulate((part.size for part in self.parts), initial=0))
+        return tuple(slice(*pair) for pair in pairwise(ends))
 
     @property
     def bound(self) -> Bound:

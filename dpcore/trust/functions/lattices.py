@@ -20,7 +20,8 @@ __all__ = ["BallLattice", "BoxLattice", "GroupsLattice", "JointLattice", "Lattic
 
 _FINER: Final = 20  # values are first rounded to 2^-20 steps; then random bits decide
 _FINE: Final = 1 << _FINER
-_MARGIN: Final = 1.0 + 2.0**-26  # covers the rounding of sums of up to 2^24 squares of integers
+# It covers the rounding of sums of up to 2^24 squares, and of values whose ``change`` is stated.
+_MARGIN: Final = 1.0 + 2.0**-26
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
