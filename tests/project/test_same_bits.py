@@ -58,6 +58,7 @@ MECHANISMS = {
     "quantiles asked": dp.mechanisms.AdaptiveQuantiles(epsilon=0.5, delta=1e-6),
     "central": dp.trust.Central(epsilon=0.5),
     "distributed noise": dp.trust.DistributedNoise(epsilon=0.5, clients=CLIENTS, dropout=0.1),
+    "distributed noise, rho": dp.trust.DistributedNoise(rho=0.1, clients=CLIENTS, dropout=0.1),
     "function sharing": dp.trust.FunctionSharing(epsilon=0.5, servers=3, honest=2),
     "local": dp.trust.Local(2.0, CLIENTS),
     "square wave": dp.trust.SquareWave(2.0, CLIENTS),
@@ -100,6 +101,13 @@ def _clients() -> np.ndarray:
     return dp.trust.client_cdf(names, VALUES, GRID, model, clients=CLIENTS // 4, rng=rng()).counts
 
 
+def _sum(**budget: float) -> np.ndarray:
+    functions = dp.trust.functions
+    both = functions.Together([functions.Identity(0, 100), functions.Groups([0, 25, 50, 101])])
+    trust = dp.trust.DistributedNoise(clients=CLIENTS, **budget)
+    return dp.trust.vector_sum(VALUES, both, trust, rng=rng()).total
+
+
 def _table(epsilon: float) -> np.ndarray:
     grid = dp.TableGrid(GRID, UNIT)
     return dp.table(VALUES, SCORES, grid, epsilon=epsilon, rng=rng()).row.counts
@@ -132,6 +140,8 @@ RELEASES: dict[str, Callable[[], np.ndarray]] = {
         search="sparse-vector", mechanism=dp.mechanisms.Dawa
     ),
     "clients": _clients,
+    "sum": lambda: _sum(epsilon=1.0),
+    "sum, rho": lambda: _sum(rho=0.1),
     "table": lambda: _table(1.0),
     "table, many records": lambda: _table(100.0),
     **{
