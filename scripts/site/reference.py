@@ -160,8 +160,8 @@ PAGES: Final = (
         "dpcore.trust.functions",
         "Functions of a record that clients and servers can sum, and their bounds.",
         "dpcore.trust.functions",
-        "One Step Identity Groups Polynomials Vector Product Together Box Ball Bound Function"
-        " function_from",
+        "One Step Identity Groups Polynomials Vector Product Together Coarse Box Ball Bound"
+        " Function function_from",
     ),
     _page(
         "comparison",

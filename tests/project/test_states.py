@@ -210,17 +210,12 @@ REFUSED = (
     "SharedVectors",
     "SimulatedSum",
 )
-OF_PUBLIC_PARAMETERS = """Advice BufferedToeplitz Central Charge ConsistentTree DiscreteGaussian
-DiscreteLaplace DyadicTree Enough
-FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
-Suggestion TableGrid UnaryEncoding"""
-COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
-OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge ConsistentTree
+OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse ConsistentTree
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Groups Identity One Plan Polynomials Privacy Product Protocol
 SecureAggregation SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
 UnaryEncoding Vector"""
-COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
+COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts

@@ -30,7 +30,18 @@ from dpcore.trust import (
     release_sum,
     vector_sum,
 )
-from dpcore.trust.functions import Ball, Box, Groups, Identity, One, Product, Step, Together, Vector
+from dpcore.trust.functions import (
+    Ball,
+    Box,
+    Coarse,
+    Groups,
+    Identity,
+    One,
+    Product,
+    Step,
+    Together,
+    Vector,
+)
 from dpcore.trust.functions.sum_noise import most_noise
 from dpcore.trust.protocol import wire
 from tests.trust.rounds import RNG, ROUND, closed, send
@@ -384,3 +395,22 @@ def test_neither_values_nor_noise_have_more_room_than_there_is():
         assert most_noise(noise.share, trust.clients, MOMENTS.size) <= 2**61
     fewer = replace(trust, clients=2)
     assert fewer.sum_noise(MOMENTS).bits == trust.sum_noise(MOMENTS).bits
+
+
+def test_coarse_values_fit_an_aggregation_modulo_a_small_number():
+    """With few steps, sums of clients in 32 bits, as of SecAgg+, have the same law of noise."""
+    coarse, modulus = Coarse(MOMENTS, bits=10), 2**32
+    for trust in (TRUST["epsilon"], TRUST["rho"], TRUST["sites"]):
+        protocol = Protocol.of_function(trust, coarse, ROUND)
+        assert protocol.round.sum_noise.bits == 10
+        vectors = [Client(protocol, RNG(at)).vector(held(protocol, at)) for at in range(CLIENTS)]
+        masked = np.sum([vector % modulus for vector in vectors], axis=0) % modulus
+        total = np.where(masked >= modulus // 2, masked - modulus, masked)
+        released = release_sum(VectorSum(protocol, total, CLIENTS, simulated=True))
+        assert np.all(np.abs(released.total - EXACT) < 6 * released.deviation)
+        fine = trust.sum_noise(MOMENTS).deviation(CLIENTS, is_whole=False)
+        assert np.allclose(released.deviation, fine, rtol=0.01)
+    assert Together([coarse, AGE]).most_bits == 10
+    assert Product(AGE, Coarse(AGE, 3)).most_bits == 3
+    with pytest.raises(ParameterError, match="sigma_squared"):
+        DistributedNoise(rho=100.0, clients=1000).sum_noise(Coarse(AGE, 1))

@@ -13,6 +13,7 @@ from dpcore.noise.sources import source
 from dpcore.trust.functions import (
     Ball,
     Box,
+    Coarse,
     Function,
     Groups,
     Identity,
@@ -41,6 +42,7 @@ FUNCTIONS = [
     Product(Groups([0, 1, 2]), Together([One(), Y])),
     Product(Product(Groups([0, 1]), X), X),
     Together([X, Y, Product(X, Y)], precision=[1, 2, 0.5]),
+    Coarse(Product(X, Y), 8),
 ]
 
 
@@ -135,6 +137,8 @@ def test_a_function_of_ones_own_goes_over_the_wire_by_its_name():
         lambda: Product(X, 3),
         lambda: Product(X, Groups([0, 1])),
         lambda: Product(X, Vector(Ball(2, 1.0))),
+        lambda: Coarse(X, 31),
+        lambda: Coarse(3, 8),
         lambda: Together([]),
         lambda: Together([X, "y"]),
         lambda: Together([X, Y], precision=[1]),

@@ -4,7 +4,7 @@ A round has the name and the parameters of a function, and no code.
 """
 
 from .bounds import Ball, Bound, Box
-from .combined import Product, Together
+from .combined import Coarse, Product, Together
 from .function import Function, function_from
 from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
 
@@ -12,6 +12,7 @@ __all__ = [
     "Ball",
     "Bound",
     "Box",
+    "Coarse",
     "Function",
     "Groups",
     "Identity",

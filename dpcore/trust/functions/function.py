@@ -14,7 +14,9 @@ from ... import _check
 from ...errors import FormatError, MissingValueError, ParameterError
 from .bounds import Bound
 
-__all__ = ["Function", "function_from"]
+__all__ = ["MOST_BITS", "Function", "function_from"]
+
+MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
 
 _known: Final[dict[str, type[Function]]] = {}
 
@@ -83,6 +85,11 @@ class Function(ABC):
     def size(self) -> int:
         """The number d of values."""
         return self.bound.size
+
+    @property
+    def most_bits(self) -> int:
+        """At most how many bits a value has before it is summed: see ``Coarse``."""
+        return MOST_BITS
 
     def records(self, given: object, argument: str = "records") -> NDArray[np.float64]:
         """Return records as an array, (n, a), a >= ``numbers``, checked; (n,) if a = 1.

@@ -20,6 +20,7 @@ from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Neighbours
 from ...privacy.lattice import integer_noise
 from .bounds import Bound
+from .function import MOST_BITS
 from .lattices import Lattice, Lengths
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
 Shares = PolyaShares | GaussianShares
 
 MOST_RECORDS: Final = 2**40  # in a sum, where clients may have any number of records
-_MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
 _MOST_STEPS: Final = 2**31
 _MOST_TOTAL: Final = 2**61  # of values, and of the noise; together they are below 2^63
 _SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
@@ -90,7 +90,12 @@ def changed(lattice: Lattice, neighbours: Neighbours) -> Lengths:
 
 @lru_cache(maxsize=64)
 def sum_noise(
-    bound: Bound, budget: Allowance | None, required: int, parties: int, records: int
+    bound: Bound,
+    budget: Allowance | None,
+    required: int,
+    parties: int,
+    records: int,
+    most_bits: int = MOST_BITS,
 ) -> SumNoise:
     """Return lattice and noise.
 
@@ -104,6 +109,8 @@ def sum_noise(
         How many shares make up the noise that the budget needs, and how many there are at most.
     records
         The most records in a sum.
+    most_bits
+        The most bits of a unit's steps.
 
     Raises
     ------
@@ -112,7 +119,7 @@ def sum_noise(
     """
     neighbours = "replace-one" if budget is None else budget.neighbours
     problem: ParameterError | None = None
-    for bits in range(_MOST_BITS, -1, -1):
+    for bits in range(most_bits, -1, -1):
         lattice = bound.lattice(1 << bits, neighbours == "replace-one")
         if lattice.largest > _MOST_STEPS or lattice.largest * records > _MOST_TOTAL:
             continue

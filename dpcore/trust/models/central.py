@@ -139,7 +139,7 @@ class Central(Bounded, Summing):
         """
         check_one_record(self.records)
         budget = Allowance.checked(self.epsilon, self.rho, neighbours, self.delta)
-        return sum_noise(function.bound, budget, 1, 1, MOST_RECORDS)
+        return sum_noise(function.bound, budget, 1, 1, MOST_RECORDS, function.most_bits)
 
     def sum_round(self, function: Function, servers: int | None = None) -> Round:
         """Return a round whose clients send their values to the curator.

@@ -231,7 +231,8 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
             what = "must be replace-one: how many clients report is public"
             raise ParameterError("neighbours", neighbours, what)
         records = MOST_RECORDS if self.records is None else self._asked
-        noise = sum_noise(function.bound, self._budget(), self.required, self._asked, records)
+        bits, own = function.most_bits, self._budget()
+        noise = sum_noise(function.bound, own, self.required, self._asked, records, bits)
         return noise._replace(parties=self.reports)
 
     def sum_round(self, function: Function, servers: int | None = None) -> SharedSumRound:

@@ -127,7 +127,7 @@ class SecureAggregation(Bounded, WithVectors, Summing, Advised):
         21
         """
         check_one_record(self.records)
-        return sum_noise(function.bound, None, 1, 0, MOST_RECORDS)
+        return sum_noise(function.bound, None, 1, 0, MOST_RECORDS, function.most_bits)
 
     def sum_round(self, function: Function, servers: int | None = None) -> SharedSumRound:
         """Return a round whose clients share the rounded values of their records.
