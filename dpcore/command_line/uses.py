@@ -58,6 +58,15 @@ def _counting() -> None:
                 dp.score_counts(_labels(), values, grid)
 
 
+def _groups() -> None:
+    number = np.arange(_MANY) % 4
+    text = number.astype(str)
+    for by in (number, number + 0.5, text, text.astype("S")):
+        for grid in (_uniform(), _searched()):
+            for values in (_values(), _values(writeable=False), _values(np.float32)):
+                dp.cdf(values, grid, by=by, groups=by[:4].tolist(), epsilon=9.0)
+
+
 def _mechanisms() -> Mapping[str, Callable[[], Any]]:
     made = dp.mechanisms
     return {
@@ -191,6 +200,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "cdf": lambda: dp.cdf(_values(), _uniform(), epsilon=1.0),
     "cdf, rho": lambda: dp.cdf(_values(), _uniform(), rho=0.5),
     "counting": _counting,
+    "groups": _groups,
     "noise": _draws,
     "roc curve": lambda: dp.roc_curve(_labels(), _values(), epsilon=1.0).auc,
     "quantiles": lambda: dp.quantiles(_values(), [0.1, 0.5], _uniform(), epsilon=1.0),

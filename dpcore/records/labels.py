@@ -8,7 +8,6 @@ place of one public label.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
@@ -19,6 +18,7 @@ from ..errors import DtypeError, ParameterError, shown
 from . import object_kinds
 from .column import Column
 from .doubles import checked_kind
+from .places import nearest_double, number_places, text_places
 
 __all__ = ["Label", "places", "plain", "positives"]
 
@@ -106,7 +106,7 @@ def places(
         compare.check_among(categories)
     placed: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
-    for part in labels.parts():
+    for part, codes in labels.coded_parts():
         if part.is_typed:
             compare.check_can_hold(part.present.dtype)
         place, is_missing = compare.part(labels.as_labels(part))
@@ -116,6 +116,9 @@ def places(
             spread = np.full(part.absent.size, len(wanted), place.dtype)
             spread[is_present] = place
             place, is_missing = spread, is_missing_here
+        if codes is not None:  # -1, for a missing label, takes what is appended
+            place = np.append(place, place.dtype.type(len(wanted)))[codes]
+            is_missing = np.append(is_missing, True)[codes]
         placed.append(place)
         missing.append(is_missing)
     all_missing = missing[0] if len(missing) == 1 else np.concatenate([np.zeros(0, bool), *missing])
@@ -157,6 +160,8 @@ class _Comparison:
     def __init__(self, wanted: Sequence[Label | None], argument: str, wanted_argument: str) -> None:
         self._given, self._argument, self._wanted_argument = wanted, argument, wanted_argument
         self._labels: list[Label] = [1 if label is None else label for label in wanted]
+        # Of dtypes, because parts of a column may differ in theirs.
+        self._tables: dict[tuple[str, int], Callable[[NDArray[Any]], NDArray[np.int32]]] = {}
 
     def check_kind(self, kind: Kind) -> None:
         """Check that the wanted labels are of the column's kind."""
@@ -200,10 +205,15 @@ class _Comparison:
         is_missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.size, bool)
         if len(self._labels) == 1:
             return (~_equal(labels, self._labels[0])).view(np.int8), is_missing
-        place = np.full(labels.size, len(self._labels), np.int32)
-        for at, label in enumerate(self._labels):
-            place[_equal(labels, label)] = at
-        return place, is_missing
+        return self._places(labels), is_missing
+
+    def _places(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the places of an array of one kind."""
+        kind = labels.dtype.kind
+        if (key := (kind, labels.dtype.itemsize)) not in self._tables:
+            made = text_places if kind in _KINDS else number_places
+            self._tables[key] = made(self._labels, labels.dtype)
+        return self._tables[key](labels)
 
     def _objects(self, labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Do so for objects of one kind. Floats go with any kind: NaN may stand among text."""
@@ -221,13 +231,25 @@ class _Comparison:
             what = "must hold labels of one kind: numbers, strings or bytes"
             raise DtypeError(self._argument, "objects of several types", what)
         self.check_kind(kind)  # type: ignore[arg-type]  # it is one of the three
-        place_of = {label: at for at, label in enumerate(self._labels)}
+        place_of = _Places((label, at) for at, label in enumerate(self._labels))
+        place_of.none = none
+        if types in ({str}, {bytes}) and not is_missing.any():
+            return np.fromiter(map(place_of.__getitem__, labels), np.int32, labels.size), is_missing
         plainly = {cls: _plainly(cls) for cls in types}
         placed = (
             none if absent else place_of.get(plainly[type(label)](label), none)
             for label, absent in zip(labels, is_missing, strict=True)
         )
         return np.fromiter(placed, np.int32, labels.size), is_missing
+
+
+class _Places(dict[Any, int]):
+    """Places of labels, and of all others ``none``."""
+
+    none: int
+
+    def __missing__(self, label: object) -> int:
+        return self.none
 
 
 def _can_hold(dtype: np.dtype[Any], label: float) -> bool:
@@ -267,16 +289,9 @@ def _equal(labels: NDArray[Any], wanted: Label) -> NDArray[np.bool_]:
         null = "\0" if isinstance(wanted, str) else b"\0"
         return nowhere if wanted[-1:] == null else np.asarray(labels == wanted, bool)
     if labels.dtype.kind == "f":
-        nearest = _double(wanted)
+        nearest = nearest_double(wanted)
         return labels.astype(np.float64) == nearest if nearest == wanted else nowhere
     if isinstance(wanted, float) and not wanted.is_integer():  # infinity is not an integer either
         return nowhere
     whole = (labels.view(np.uint8) != 0).view(np.uint8) if labels.dtype.kind == "b" else labels
     return np.asarray(whole == int(wanted), bool)
-
-
-def _double(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.nan

@@ -14,6 +14,7 @@ from .._documentation import documented
 from .._sealed import read_only
 from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
+from ..kernels.counting import groups as of_groups
 from ..records import public_times, times
 from ..records.column import Chunk, Column
 from ..records.times import Unit
@@ -27,7 +28,7 @@ from .bounds_of_grids import (
     whole_cells,
 )
 from .guides import Guide, best_guide, no_guide
-from .totals import NanPolicy, count_in_table, sum_of_parts, totals
+from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts, totals
 
 __all__ = ["MOST_CELLS", "Grid", "check_grid", "check_grid_of_numbers", "edges_of"]
 
@@ -480,10 +481,42 @@ class Grid:
         chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
-    def _count_positions(self, positions: Chunk) -> NDArray[np.int64]:
-        """Count doubles that are compared with ``positions``, without missing values."""
-        least_part = max(_PART, 4 * self.size)
-        return totals([positions], self._add, self.size, least_part, "raise")
+    def add_groups(
+        self, values: Chunk, groups: NDArray[np.int32], counts: NDArray[np.int64]
+    ) -> None:
+        """Add doubles of several groups to their counts, on all processors. NaN is in no cell.
+
+        Parameters
+        ----------
+        values
+            (n,) doubles, as ``Column.joined`` returns them for this grid.
+        groups
+            (n,) the group of each value, from 0 on; G for none.
+        counts
+            (G, N) contiguous, with G N below 2^31; added to in place.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grid, counts = Grid.uniform(0, 100, 4), np.zeros((2, 4), np.int64)
+        >>> grid.add_groups(np.array([20.0, 30.0, 99.0]), np.array([1, 0, 2], np.int32), counts)
+        >>> counts.tolist()
+        [[0, 1, 0, 0], [1, 0, 0, 0]]
+        """
+        line, thresholds, out = self._uniform_line(), self._positions, counts.reshape(-1)
+
+        def add(start: int, stop: int, part: NDArray[np.int64]) -> int:
+            own = values[start:stop], groups[start:stop], thresholds
+
+            def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
+                if line is None:
+                    guide = self._search_guide(stop - start)
+                    return of_groups.count_search(*own, *guide, table, out)
+                return of_groups.count_uniform(*own, *line, table, out)
+
+            return count_in_table(count, stop - start, part)
+
+        add_on_threads(add, values.size, max(_PART, 4 * out.size), out)
 
     def _add(self, chunk: Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from ..records.object_kinds import kind_of
 from .grid import Grid
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["group_counts", "public_groups"]
+__all__ = ["check_number_of_groups", "group_counts", "public_groups"]
+
+_MOST_CELLS: Final = 2**31
 
 
 def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ...]:
@@ -73,23 +75,22 @@ def group_counts(
     MissingValueError
         There are missing values or labels, and nan_policy is "raise".
     DtypeError, ParameterError
-        An argument is not as above.
+        An argument is not as above, or G N is 2^31 or more.
 
     Notes
     -----
-    O(G n). Labels are compared as Python compares them, and each record gets one group or none, so
-    it counts once at most.
+    O(n + G N) on uniform grids. Labels are compared as Python compares them, and each record gets
+    one group or none, so it counts once at most.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
+    check_number_of_groups(len(groups), grid)
     column, labels = Column.of(values), Column.of(by, "by")
     if column.is_partitioned or labels.is_partitioned:
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, column, labels)
     column.check_index(labels)
     numbers = column.joined(grid.unit, times.REQUIREMENTS[grid.unit])
-    counts = np.zeros((len(groups), grid.size), np.int64)
-    keep = ~np.isnan(numbers)
-    if nan_policy == "raise" and not keep.all():
+    if nan_policy == "raise" and np.isnan(numbers).any():
         raise MissingValueError("values")
     place, is_missing = places(labels, groups, "groups")
     if place.shape != numbers.shape:
@@ -97,9 +98,16 @@ def group_counts(
         raise ParameterError("by", place.shape, what)
     if is_missing is not None and nan_policy == "raise":
         raise MissingValueError("by")
-    for at, own_counts in enumerate(counts):
-        own_counts += grid._count_positions(numbers[(place == at) & keep])
+    counts = np.zeros((len(groups), grid.size), np.int64)
+    grid.add_groups(numbers, place.astype(np.int32, copy=False), counts)
     return counts
+
+
+def check_number_of_groups(groups: int, grid: Grid) -> None:
+    """Refuse so many groups that the numbers of their cells on a grid do not fit 31 bits."""
+    most = (_MOST_CELLS - 1) // grid.size
+    if groups > most:
+        raise ParameterError("groups", groups, f"must be at most {most} on {grid.size} cells")
 
 
 def _plain(label: object) -> Label:

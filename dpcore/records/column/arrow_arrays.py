@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DtypeError
 from .base import Column, Part
@@ -76,6 +77,26 @@ class _ArrowColumn(Column):
             raise self._not_one()
         for chunk in getattr(array, "chunks", [array]):
             yield _part(chunk, self.argument)._replace(is_typed=not self._is_interchanged)
+
+    def _coded(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
+        import pyarrow as pa
+
+        array = self._array
+        if not hasattr(array, "null_count"):
+            raise self._not_one()
+        typed = not self._is_interchanged
+        for chunk in getattr(array, "chunks", [array]):
+            _check(chunk.type, self.argument)
+            kind = str(chunk.type)
+            words = chunk.dictionary_encode() if kind.removeprefix("large_") in _TEXT else chunk
+            if not pa.types.is_dictionary(words.type):
+                yield _part(chunk, self.argument)._replace(is_typed=typed), None
+                continue
+            numbers, absent, *_ = _part(words.indices, self.argument)
+            codes = numbers if absent is None else np.full(absent.size, -1, np.int64)
+            if absent is not None:
+                codes[~absent] = numbers
+            yield _part(words.dictionary, self.argument)._replace(is_typed=typed), codes
 
     def _export(self) -> Any:
         import pyarrow as pa

@@ -249,6 +249,29 @@ class Column(ABC):
         while (part := self._quietly(read)) is not None:
             yield part
 
+    def coded_parts(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
+        """Yield the values in order, as ``parts`` does; or words, and which of them each value is.
+
+        A container that keeps each word once, as categoricals do, so gives the words as a part, and
+        a code of each value: the index of its word, or -1 where the value is missing. The codes are
+        None if the part holds the values themselves.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> by = Column.of(pd.Series(["b", None, "b"], dtype="category"), "by")
+        >>> [(part.present.tolist(), codes.tolist()) for part, codes in by.coded_parts()]
+        [(['b'], [0, -1, 0])]
+        """
+        self.check_in_memory()
+        read = partial(next, self._coded(), None)
+        while (pair := self._quietly(read)) is not None:
+            yield pair
+
+    def _coded(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
+        """Yield what ``coded_parts`` yields, or raise any error."""
+        return ((part, None) for part in self._parts())
+
     def chunks(
         self, unit: times.Unit | None = None, requirement: str = doubles.REQUIREMENT
     ) -> Iterator[Chunk | None]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DtypeError
 from .. import object_kinds
@@ -61,11 +62,31 @@ class _PandasColumn(Column):
 
             for part in Column.of(pa.array(values), self.argument).parts():
                 yield part._replace(is_typed=False)
-        # All categories are kept, because it is private which of them have records.
-        elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
-            raise DtypeError(self.argument, "categories of several types", "must be of one kind")
         else:
+            self._check_categories()
             yield _part(values)
+
+    def _coded(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
+        values = self.values
+        dtype = getattr(values, "dtype", None)
+        if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
+            import pyarrow as pa
+
+            for part, codes in Column.of(pa.array(values), self.argument).coded_parts():
+                yield part._replace(is_typed=False), codes
+            return
+        if hasattr(dtype, "categories"):
+            self._check_categories()
+            words = list(Column.of(dtype.categories, self.argument).parts())
+            if len(words) == 1 and words[0].absent is None:
+                yield words[0]._replace(is_typed=False), getattr(values, "array", values).codes
+                return
+        yield from super()._coded()
+
+    def _check_categories(self) -> None:
+        """Refuse categories of several kinds: all, as it is private which of them have records."""
+        if len({_kind_among(category) for category in _objects_among(self.values.dtype)}) > 1:
+            raise DtypeError(self.argument, "categories of several types", "must be of one kind")
 
 
 def _part(values: Any) -> Part:

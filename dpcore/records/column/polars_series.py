@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .base import Column, Part
 
@@ -42,6 +44,22 @@ class _PolarsColumn(Column):
     def only(self) -> Column:
         is_table = hasattr(self.values, "to_series") and self.values.shape[1] == 1
         return Column.of(self.values.to_series(), self.argument) if is_table else self
+
+    def _coded(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
+        name = str(self.values.dtype.base_type()) if hasattr(self.values, "dtype") else ""
+        if name in ("String", "Utf8") and find_spec("pyarrow") is not None:
+            yield from Column.of(self.values.to_arrow(), self.argument).coded_parts()
+        elif name in ("Categorical", "Enum"):
+            kept = self.values.drop_nulls()
+            words = kept.unique()
+            numbers = words.to_physical().to_numpy()
+            code = np.zeros(int(numbers.max(initial=0)) + 1, np.int32)
+            code[numbers] = np.arange(numbers.size)
+            codes = np.full(len(self.values), -1, np.int32)
+            codes[self.values.is_not_null().to_numpy()] = code[kept.to_physical().to_numpy()]
+            yield Part(words.to_numpy(), None), codes
+        else:
+            yield from super()._coded()
 
     def _parts(self) -> Iterator[Part]:
         if not hasattr(self.values, "dtype"):
