@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from statistics import NormalDist
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -49,37 +48,36 @@ def deviations(level: float) -> float:
 
 def band_of(
     counts: NDArray[Any],
-    n: int,
+    n: int | NDArray[np.int64],
     noise_deviation: NDArray[np.float64],
     width: float,
     sampling_deviation: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of intervals for F at each threshold, each (N,): ``CDF.band``.
+    """Return the ends of intervals for F at each threshold, each (..., N): ``CDF.band``.
 
     Parameters
     ----------
     counts, n, noise_deviation
-        As in ``CDF``. The last deviation is that of n, whose noise is taken at its worst.
+        As in ``CDF``: (..., N), (...) and (..., N). The last deviation is that of n, whose noise is
+        taken at its worst.
     width
         The number of standard deviations that the intervals reach.
     sampling_deviation
         The standard deviation of each count but the last because the records are a random sample.
     """
-    of_n = width * float(noise_deviation[-1])
-    with np.errstate(over="ignore", invalid="ignore"):
+    total = np.asarray(n, np.float64)[..., np.newaxis]
+    of_n = width * noise_deviation[..., -1:]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         reach = np.where(
             np.isfinite(noise_deviation),
             width * np.hypot(noise_deviation, sampling_deviation),
             np.inf,
         )
-    low, high = np.zeros_like(reach), np.ones_like(reach)
-    if math.isfinite(of_n):
-        low = (counts - reach) / (n + of_n)
-    if n > of_n:
-        high = (counts + reach) / (n - of_n)
-    low[-1] = high[-1] = 1.0
+        low = np.where(np.isfinite(of_n), (counts - reach) / (total + of_n), 0.0)
+        high = np.where(total > of_n, (counts + reach) / (total - of_n), 1.0)
+    low[..., -1] = high[..., -1] = 1.0
     known = np.isfinite(reach)
-    known[-1] = True
+    known[..., -1] = True
     return from_neighbours(low, high, known)
 
 
@@ -105,25 +103,36 @@ def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) ->
     return int(np.argmax(high >= p)), int(lacking[-1]) + 1 if lacking.size else 0
 
 
+def reached_in_rows(
+    low: NDArray[np.float64], high: NDArray[np.float64], p: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what ``reached_in`` does for each row of (B, N) ends, (B,) each."""
+    lacking = (low < p)[:, ::-1]
+    last = np.where(lacking.any(axis=1), low.shape[1] - np.argmax(lacking, axis=1), 0)
+    return np.argmax(high >= p, axis=1), last
+
+
 def from_neighbours(
     low: NDArray[np.float64], high: NDArray[np.float64], known: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return intervals, within [0, 1], for a share that never falls, each (N,).
+    """Return intervals, within [0, 1], for a share that never falls, each (..., N).
 
     Parameters
     ----------
     low, high
-        (N,) ends of intervals at each threshold.
+        (..., N) ends of intervals at each threshold.
     known
-        (N,) whether the interval at a threshold is valid. At other thresholds, the share is between
-        its values at the nearest thresholds with valid intervals. There the interval gets the lower
-        end of the one before, and the upper end of the one after. Each end fails as often as it
-        does at its own threshold, so both together fail no more often than the level says. (The
-        largest of *all* lower ends before would fail more often.)
+        (..., N) whether the interval at a threshold is valid. At other thresholds, the share is
+        between its values at the nearest thresholds with valid intervals. There the interval gets
+        the lower end of the one before, and the upper end of the one after. Each end fails as
+        often as it does at its own threshold, so both together fail no more often than the level
+        says. (The largest of *all* lower ends before would fail more often.)
     """
-    size = known.size
+    size = known.shape[-1]
     at = np.arange(size)
-    before = np.maximum.accumulate(np.where(known, at, -1))
-    behind = np.minimum.accumulate(np.where(known, at, size)[::-1])[::-1]
-    low, high = np.append(low, 0.0)[before], np.append(high, 1.0)[behind]
+    before = np.maximum.accumulate(np.where(known, at, -1), axis=-1)
+    behind = np.minimum.accumulate(np.where(known, at, size)[..., ::-1], axis=-1)[..., ::-1]
+    ends = np.zeros((*known.shape[:-1], 1))
+    low = np.take_along_axis(np.concatenate([low, ends], axis=-1), before, axis=-1)
+    high = np.take_along_axis(np.concatenate([high, ends + 1.0], axis=-1), behind, axis=-1)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

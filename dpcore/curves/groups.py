@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy, within_group
 from . import colours, forms
 from .cdf import CDF
+from .confidence import Interval, deviations
+from .inversion import Method
 from .plots import shortly
+from .rows import CurveRows
+from .smoothing import Norm
 from .stored import Stored, one_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["GroupedCDF"]
 
@@ -45,7 +53,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
     groups
         (G,) the public labels, all different.
     curves
-        (G,) their curves, in the same order. If the number of records of a curve is public, its
+        (G,) their curves, in the same order: a tuple, or rows of arrays, from which a curve is made
+        when it is asked for. If the number of records of a curve is public, its
         guarantee is for "replace-one-within-group" (docs/proofs/privacy.md, section 7); one for
         "replace-one" is restated so.
 
@@ -69,11 +78,12 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
     _kind = "dpcore.groups"
 
     groups: tuple[Any, ...] = field(metadata=forms.tuple_of(_LABEL))
-    curves: tuple[CDF, ...] = field(metadata=forms.tuple_of(one_of(CDF)))
+    curves: Sequence[CDF] = field(metadata=forms.tuple_of(one_of(CDF)))
+    _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        for name, values in (("groups", self.groups), ("curves", self.curves)):
-            _check.instance(name, values, tuple, "must be a tuple")
+        _check.instance("groups", self.groups, tuple, "must be a tuple")
+        _check.instance("curves", self.curves, tuple | CurveRows, "must be a tuple")
         for label in self.groups:
             if not isinstance(label, bool | int | float | str | bytes) or label != label:
                 what = "must hold numbers (not NaN), strings or bytes"
@@ -83,9 +93,16 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         if len(self.curves) != len(self.groups):
             what = f"must be as many as groups, {len(self.groups)}"
             raise ParameterError("curves", len(self.curves), what)
-        for curve in self.curves:
-            _check.instance("curves", curve, CDF, "must hold CDFs")
-        object.__setattr__(self, "curves", tuple(map(_of_group, self.curves)))
+        object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
+        if isinstance(self.curves, CurveRows):
+            kinds = (
+                kind._replace(privacy=within_group(kind.privacy)) for kind in self.curves.kinds
+            )
+            object.__setattr__(self, "curves", replace(self.curves, kinds=tuple(kinds)))
+        else:
+            for curve in self.curves:
+                _check.instance("curves", curve, CDF, "must hold CDFs")
+            object.__setattr__(self, "curves", tuple(map(_of_group, self.curves)))
         _ = self.privacy  # refuses guarantees without a common form
 
     @property
@@ -100,13 +117,212 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         >>> dp.cdf(values, grid, by=by, groups=["a", "b"], epsilon=50.0).privacy.epsilon
         50.0
         """
+        if isinstance(self.curves, CurveRows):
+            return self.curves.privacy
         return reduce(operator.or_, (curve.privacy for curve in self.curves))
 
     def __getitem__(self, group: Any) -> CDF:
         try:
-            return self.curves[self.groups.index(group)]
-        except (TypeError, ValueError):  # an array, or pandas' NA, is neither equal nor different
+            return self.curves[self._place[group]]
+        except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
             raise KeyError(group) from None
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """(G,) the numbers of records, public or released."""
+        return self._rows.n
+
+    @property
+    def counts(self) -> NDArray[Any]:
+        """(G, N) the released cumulative counts, read-only, if all curves have one grid."""
+        return self._rows.counts
+
+    @property
+    def _rows(self) -> CurveRows:
+        return CurveRows.of(self.curves)
+
+    def quantile(self, p: ArrayLike, *, method: Method = "linear") -> NDArray[Any]:
+        """Return quantiles of all groups, (G, ...): row g is ``CDF.quantile`` of group g.
+
+        Parameters
+        ----------
+        p, method
+            As in ``CDF.quantile``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As there; or the curves differ in their grids or their processing.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.quantile([0.5, 1.0])
+        array([[0.5, 1. ],
+               [2. , 4. ]])
+        """
+        _check.choice("method", method, Method)
+        shares = _check.probabilities("p", p)
+        flat = self._rows.quantile(shares.ravel(), by_thresholds=method == "inverted_cdf")
+        return flat.reshape(len(self), *shares.shape)
+
+    def quantile_interval(
+        self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
+    ) -> Interval[Any]:
+        """Return intervals for quantiles of all groups, (G, ...), as ``CDF.quantile_interval``.
+
+        Each holds by itself with the level, and not all together.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.quantile_interval(0.5)
+        Interval(low=array([0., 1.]), high=array([1., 2.]))
+        """
+        _check.choice("method", method, Method)
+        shares, width = _check.probabilities("p", p), deviations(level)
+        ends = self._rows.quantile_interval(
+            shares.ravel(), width, by_thresholds=method == "inverted_cdf"
+        )
+        return Interval(*(end.reshape(len(self), *shares.shape) for end in ends))
+
+    def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of pointwise intervals for F of all groups, (G, N) each, as ``CDF.band``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 4, 2)
+        >>> found = dp.cdf([1, 3] * 9, grid, by=["a", "b"] * 9, groups=["a", "b"], epsilon=50.0)
+        >>> low, high = found.band()
+        >>> low.round(2)
+        array([[1., 1.],
+               [0., 1.]])
+        """
+        return self._rows.band(deviations(level))
+
+    def mean(self) -> NDArray[Any]:
+        """Return the means of all groups, (G,), as ``CDF.mean``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.mean()
+        array([0.5, 2.5])
+        """
+        return self._rows.mean()
+
+    def mean_interval(self, level: float = 0.95) -> Interval[Any]:
+        """Return intervals for the means of all groups, (G,) each, as ``CDF.mean_interval``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.mean_interval()
+        Interval(low=array([0., 2.]), high=array([1., 3.]))
+        """
+        return self._rows.mean_interval(deviations(level))
+
+    def kolmogorov_smirnov(self, reference: CDF) -> NDArray[np.float64]:
+        """Return the largest distance of each group's F from a curve on the same grid, (G,).
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            The reference is not a curve on the grid of the groups.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.kolmogorov_smirnov(found["a"])
+        array([0., 1.])
+        """
+        _check.instance("reference", reference, CDF, "must be a CDF")
+        rows = self._rows
+        if reference.grid != rows.grid:
+            raise ParameterError("reference", repr(reference.grid), "must have the groups' grid")
+        shares = rows.counts / rows.n[:, np.newaxis]
+        shares -= reference.counts / reference.n
+        return np.asarray(np.abs(shares).max(axis=1))
+
+    def isotonic(self) -> GroupedCDF:
+        """Return the groups with the curves that ``CDF.isotonic`` makes of each.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> how = {"by": ["a", "b"] * 9, "groups": ["a", "b"], "isotonic": False}
+        >>> raw = dp.cdf([1, 3] * 9, dp.Grid.uniform(0, 4, 2), epsilon=50.0, **how)
+        >>> raw.isotonic().counts
+        array([[9., 9.],
+               [0., 9.]])
+        """
+        return GroupedCDF(self.groups, self._rows.isotonic())
+
+    def smooth(self, norm: Norm = 2) -> GroupedCDF:
+        """Return the groups with the curves that ``CDF.smooth`` makes of each.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> how = {"by": ["a", "b"] * 9, "groups": ["a", "b"]}
+        >>> dyadic = dp.mechanisms.Dyadic(50.0)
+        >>> near = {"neighbours": None} | how
+        >>> raw = dp.cdf([1, 3] * 9, dp.Grid.uniform(0, 4, 2), dyadic, **near)
+        >>> raw.smooth().counts
+        array([[9., 9.],
+               [0., 9.]])
+        """
+        return GroupedCDF(self.groups, tuple(curve.smooth(norm) for curve in self.curves))
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with a row for each group and threshold.
+
+        Returns
+        -------
+        pandas.DataFrame
+            (G N, 6): ``group``, and the columns of ``CDF.to_frame``.
+
+        Raises
+        ------
+        DtypeError, ParameterError, MissingExtraError
+            As from ``CDF.to_frame``; or the curves differ in their grids or their processing.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 2), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> print(found.to_frame())
+          group  threshold  count  share  low  high
+        0     a        2.0    1.0    1.0  1.0   1.0
+        1     a        4.0    1.0    1.0  1.0   1.0
+        2     b        2.0    1.0    0.5  0.5   0.5
+        3     b        4.0    2.0    1.0  1.0   1.0
+        """
+        rows, (low, high) = self._rows, self.band(level)
+        pandas = _check.extra("pandas", "to_frame", "dask")
+        of = pandas.Series(np.tile(rows.grid.thresholds, len(self)))
+        columns = {
+            "group": pandas.Series(self.groups).repeat(rows.grid.size).reset_index(drop=True),
+            "threshold": of.dt.tz_localize("UTC") if rows.grid.unit == "instant" else of,
+            "count": rows.counts.ravel(),
+            "share": (rows.counts / rows.n[:, np.newaxis]).ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+        frame: DataFrame = pandas.DataFrame(columns)
+        return frame
 
     def __hash__(self) -> int:
         return hash(frozenset(self.items()))  # mappings are equal in any order

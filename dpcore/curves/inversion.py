@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -63,6 +64,38 @@ def crossings(counts: Counts, n: int, p: NDArray[np.float64]) -> NDArray[np.int6
         low = np.where(below, middle, low)
         high = np.where(inside & ~below, middle, high)
     return high
+
+
+def crossings_of_rows(
+    counts: Counts, n: NDArray[np.int64], p: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return what ``crossings`` does for each row of (B, N) counts, (B, P) for (P,) shares."""
+    size = counts.shape[1]
+    low, high = np.full((n.size, p.size), -1), np.full((n.size, p.size), size - 1)
+    for _ in range(size.bit_length()):
+        middle = (low + high) // 2
+        inside = middle > low
+        shares = np.take_along_axis(counts, np.maximum(middle, 0), axis=1) / n[:, np.newaxis]
+        below = inside & (shares < p)
+        low = np.where(below, middle, low)
+        high = np.where(inside & ~below, middle, high)
+    return high
+
+
+def within_rows(
+    cells: NDArray[np.int64],
+    p: NDArray[np.float64],
+    counts: Counts,
+    n: NDArray[np.int64],
+    grid: Grid,
+    integers: bool,
+) -> NDArray[np.float64]:
+    """Return what ``within`` does for each row of (B, N) counts and (B, P) cells."""
+    shares = partial(np.take_along_axis, counts, axis=1)
+    start = np.where(cells == 0, 0.0, shares(np.maximum(cells - 1, 0)) / n[:, np.newaxis])
+    rise = shares(cells) / n[:, np.newaxis] - start
+    share = np.divide(p - start, rise, out=np.zeros(cells.shape), where=rise > 0.0)
+    return places(cells, share, grid, integers)
 
 
 def within(

@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from ..records import times
 from ..summaries.grid import MOST_CELLS, Grid, edges_of
 from .cdf import CDF
 from .inversion import are_whole
+from .rows import CurveRows
 from .scores import ScoreCurves
 
 __all__ = [
@@ -39,12 +41,14 @@ __all__ = [
     "warn_of_classes",
     "warn_of_curve",
     "warn_of_group",
+    "warn_of_groups",
     "warn_of_scores",
 ]
 
 SURE: Final = 3.0  # an effect of more than so many deviations of the noise is not chance
 LARGE_ERROR: Final = 0.1  # a share of the records
 FEW_CELLS: Final = 16  # a smaller grid has cells for kinds of records, and one kind may be common
+_MOST_WARNINGS: Final = 8  # of groups by name
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
 _MOST_IN_FIRST: Final = 0.1
@@ -73,6 +77,36 @@ def warn_of_group(group: object, curve: CDF) -> None:
         text = f"{_within('records', curve.n, curve.privacy)}: is it a label that records have?"
     if text := text or _mistake_in_curve(curve):
         warn(f"group {shown(group)}: {text}")
+
+
+def warn_of_groups(groups: Sequence[object], curves: CurveRows) -> None:
+    """Warn as ``warn_of_group`` of each of many groups, of the first few by name.
+
+    Most curves are found to be right by arrays, and are not made.
+    """
+    doubtful = np.flatnonzero(_may_be_mistaken(curves)).tolist()
+    for at in doubtful[:_MOST_WARNINGS]:
+        warn_of_group(groups[at], curves[at])
+    if len(doubtful) > _MOST_WARNINGS:
+        rest = f"{len(doubtful) - _MOST_WARNINGS} more groups of {len(curves)}"
+        warn(f"{rest} may be too small for their noise, or for their grid")
+
+
+def _may_be_mistaken(curves: CurveRows) -> NDArray[np.bool_]:
+    """Return which curves, (B,), may have a mistake; all others have none."""
+    counts, n, own = curves.counts, curves.n, curves.deviation_of
+    noise = np.where(np.isfinite(curves.deviations), curves.deviations, 0.0)
+    errors = np.array([largest(row) for row in curves.deviations])[own] / n
+    may = (errors > LARGE_ERROR) & (errors < np.inf)
+    are_noisy = np.array([not of_public_size(kind.privacy.neighbours) for kind in curves.kinds])
+    may |= are_noisy[curves.kind_of] & (n <= np.maximum(1.0, SURE * noise[own, -1]))
+    if curves.grid.size >= FEW_CELLS:
+        first = counts[:, 0] - SURE * noise[own, 0]
+        at_last = curves.deviations[own, -1] + curves.deviations[own, -2]
+        last = n - counts[:, -2] - SURE * np.where(np.isfinite(at_last), at_last, 0.0)
+        may |= (last > _MOST_AT_TOP * n) | (first + last > _MOST_AT_ENDS * n)
+        may |= first > min(_MOST_OF_TWO, _MOST_IN_FIRST) * n
+    return np.asarray(may)
 
 
 def warn_of_classes(

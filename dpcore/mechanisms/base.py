@@ -54,11 +54,16 @@ class Work(NamedTuple):
         About how many noise variates a release takes. The blocks, and so the results, depend on it.
     dtype
         The type of the releases.
+    fill_rows
+        A function that overwrites an array (rows, N), given the counts of each row, (rows, N), and
+        a noise stream. If the rows are equal, it writes what ``fill`` does. None if there is no
+        way but one row after the other.
     """
 
     fill: Callable[[NDArray[Any], Source], None]
     draws: int
     dtype: type[np.int64] | type[np.float64]
+    fill_rows: Callable[[NDArray[np.int64], NDArray[Any], Source], None] | None = None
 
 
 class Mechanism(ABC):
@@ -177,20 +182,22 @@ class Mechanism(ABC):
         Parameters
         ----------
         counts
-            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+            (N,) integers, the exact counts of the cells, from ``Grid.count``; or (B, N), a row for
+            each of B histograms.
         rng
             None for a release: noise from a cryptographic source. A generator is for studies. The
             noise comes from its children, so results do not depend on the number of threads.
         replicates
-            None for one release, or the number of independent releases. Each spends the budget.
+            None for one release, or the number of independent releases. Each spends the budget, and
+            so does each row of counts. They are not given together.
         workers
             The number of threads for replicates; None for all processors.
 
         Returns
         -------
         numpy.ndarray
-            (N,) or (replicates, N): int64 from ``Dyadic`` with Laplace noise, float64 otherwise.
-            Under replace-one the last entry is n.
+            (N,), (B, N) or (replicates, N): int64 from ``Dyadic`` with Laplace noise, float64
+            otherwise. Under replace-one the last entry is n.
 
         Raises
         ------
@@ -200,6 +207,10 @@ class Mechanism(ABC):
 
         Notes
         -----
+        Rows and replicates are made in blocks of a fixed number R, and block k takes child k of the
+        generator. So a loop over R rows at a time with the same generator has the bits of one call.
+        With trees, B equal rows have the bits of B replicates of one.
+
         Each replicate takes O(N) draws and memory, and O(N) additions. ``ToeplitzGaussian`` takes
         O(N log N) operations. ``Dawa`` takes O(N) for each of some fifty partitions that it tries.
 
@@ -217,24 +228,77 @@ class Mechanism(ABC):
         """
         if self.simulates_only and rng is None:
             raise ParameterError("rng", None, "must be a generator: this law is for simulations")
-        exact = self._checked(counts)
+        exact = rows_of_counts(counts)
+        for total in set(exact.sum(axis=1).tolist()):
+            self._check_total(total, exact.shape[1])
+        is_batch = np.ndim(counts) == 2
+        if is_batch and replicates is not None:
+            raise ParameterError("replicates", replicates, "must be None for rows of counts")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         threads = checked_workers(workers)
-        stream, work = source(rng), self._prepared(exact)
-        out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
-        rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
-        starts = range(0, repeat, rows)
-
-        def fill(block: tuple[int, Source]) -> None:
-            start, own = block
-            work.fill(out[start : start + rows], own)
+        stream, work = source(rng), self._prepared(exact[0])
+        if exact.shape[0] > 1:
+            self.noise_deviation(exact.shape[1])  # refuses a budget too small for any row
 
         def cost() -> Privacy:
-            return repeat * replace(self.privacy, simulated=rng is not None)
+            releases = max(repeat, len(exact))
+            return releases * replace(self.privacy, simulated=rng is not None)
 
         with spending(cost, f"{type(self).__name__}.release"):
-            on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), threads)
-        return out if replicates is not None else out[0]
+            out = self._released(exact, max(repeat, exact.shape[0]), work, stream, threads)
+        return out if is_batch or replicates is not None else out[0]
+
+    def _released(
+        self, exact: NDArray[np.int64], size: int, work: Work, stream: Source, threads: int
+    ) -> NDArray[Any]:
+        """Return so many releases of one row of counts, or one of each row, (size, N)."""
+        out: NDArray[Any] = np.empty((size, exact.shape[1]), work.dtype)
+        rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
+        starts = range(0, size, rows)
+
+        def fill(block: tuple[int, Source]) -> None:
+            part = slice(block[0], block[0] + rows)
+            if exact.shape[0] == 1:
+                work.fill(out[part], block[1])
+            elif work.fill_rows is not None:
+                work.fill_rows(exact[part], out[part], block[1])
+            else:
+                for own, row in zip(exact[part], out[part], strict=True):
+                    self._prepared(own).fill(row[np.newaxis], block[1])
+
+        on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), threads)
+        return out
+
+    def release_rows(
+        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what ``release_with_deviation`` does for each row of (B, N) counts.
+
+        Returns
+        -------
+        released
+            (B, N).
+        deviation
+            (B, N), or (1, N) where it is the same for all rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dyadic
+        >>> counts, rng = np.array([[40, 30, 20, 10], [4, 3, 2, 1]]), np.random.default_rng(1)
+        >>> released, deviation = Dyadic(epsilon=1.0).release_rows(counts, rng=rng)
+        >>> released.shape, deviation.round(2)
+        ((2, 4), array([[4.85, 4.85, 4.85, 0.  ]]))
+        """
+        own = type(self)
+        if own.release_with_deviation is not Mechanism.release_with_deviation:
+            pairs = [self.release_with_deviation(row, rng=rng) for row in rows_of_counts(counts)]
+            released, deviations = zip(*pairs, strict=True)
+            return np.stack(released), np.stack(deviations)
+        rows = self.release(rows_of_counts(counts), rng=rng)
+        if own.estimated_deviation is Mechanism.estimated_deviation:
+            return rows, self.estimated_deviation(rows[0])[np.newaxis]
+        return rows, np.stack([self.estimated_deviation(row) for row in rows])
 
     def estimated_deviation(self, released: NDArray[Any]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each count of a release, (N,).
@@ -388,6 +452,15 @@ def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> Non
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
     given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     raise DtypeError(argument, given, what)
+
+
+def rows_of_counts(counts: object) -> NDArray[np.int64]:
+    """Return the counts of the cells of a grid, (B, N), checked; (1, N) for a single row."""
+    array = _check.counts("counts", counts)
+    if array.ndim not in (1, 2) or not 1 <= array.shape[-1] <= MOST_CELLS or array.size == 0:
+        what = f"must be one-dimensional, or rows, with 1 to {MOST_CELLS} cells"
+        raise ParameterError("counts", array.shape, what)
+    return array.reshape(-1, array.shape[-1])
 
 
 def cell_counts(counts: object) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, Final, Literal
 
 import numpy as np
@@ -225,24 +225,23 @@ class Dyadic(Mechanism):
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, unit = self.noise(exact.size)
-        cumulative = unit * np.cumsum(exact)
         nodes = kernels.node_count(exact.size - 1, self.base) if law else 1
 
-        def add_noise(out: NDArray[np.int64], stream: Source) -> None:
-            out[:] = cumulative
+        def add_noise(counts: NDArray[np.int64], out: NDArray[np.int64], stream: Source) -> None:
+            out[:] = unit * np.cumsum(counts, axis=-1)
             if law:
                 draws = np.empty((out.shape[0], nodes), np.int64)
                 law.fill(draws.reshape(-1), stream)
                 kernels.add_ancestors(draws, self.base, out[:, :-1])
 
-        def fill(out: NDArray[np.float64], stream: Source) -> None:
+        def fill(counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
             units = np.empty(out.shape, np.int64)
-            add_noise(units, stream)
+            add_noise(counts, units, stream)
             np.divide(units, unit, out=out)
 
         if self._is_gaussian:
-            return Work(fill, nodes, np.float64)
-        return Work(add_noise, nodes, np.int64)
+            return Work(partial(fill, exact), nodes, np.float64, fill)
+        return Work(partial(add_noise, exact), nodes, np.int64, add_noise)
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, ParameterError
+from ..noise.sources import Source
 from ..privacy.guarantees import Neighbours, Relation
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
@@ -264,7 +265,11 @@ class Hierarchy(Mechanism):
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
         nodes = tree.node_sums(exact)
-        return Work(partial(release_nodes, tree, nodes), nodes.size, np.float64)
+
+        def fill_rows(counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+            release_nodes(tree, tree.node_sums(counts), out, stream)
+
+        return Work(partial(release_nodes, tree, nodes), nodes.size, np.float64, fill_rows)
 
 
 class Histogram(Hierarchy):

@@ -75,4 +75,8 @@ class NoNoise(Mechanism):
             del stream
             out[:] = cumulative
 
-        return Work(fill, 0, np.int64)
+        def fill_rows(counts: NDArray[np.int64], out: NDArray[np.int64], stream: Source) -> None:
+            del stream
+            np.cumsum(counts, axis=1, out=out)
+
+        return Work(fill, 0, np.int64, fill_rows)

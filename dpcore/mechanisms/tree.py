@@ -99,7 +99,7 @@ class Tree:
         )
 
     def node_sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,) int64.
+        """Return the exact counts of all nodes, (..., nodes), from those of cells, (..., N) int64.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Tree:
         if counts.dtype != np.int64:
             raise DtypeError("counts", f"dtype {counts.dtype}", "must be int64")
         cells = (int(self.starts[-1] - self.starts[-2]),)
-        if counts.shape != cells:
+        if counts.shape[-1:] != cells:
             raise ParameterError("counts", counts.shape, f"must have shape {cells}")
         return kernels.node_sums(counts, self.branching, self.starts)
 
@@ -117,24 +117,27 @@ class Tree:
 def release_nodes(
     tree: Tree, nodes: NDArray[np.int64], out: NDArray[np.float64], stream: Source
 ) -> None:
-    """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
+    """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares.
+
+    The nodes are of one row for all releases, (nodes,), or of each, (rows, nodes).
+    """
     noisy = noisy_nodes(tree, nodes, out.shape[0], stream)
     kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
     if tree.bits:
         out *= 2.0**-tree.bits
     if tree.total_is_public:
-        out[:, -1] = nodes[0]  # up to rounding, it is that already
+        out[:, -1] = nodes[..., 0]  # up to rounding, it is that already
 
 
 def noisy_nodes(
     tree: Tree, nodes: NDArray[np.int64], rows: int, stream: Source
 ) -> NDArray[np.int64]:
-    """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
+    """Return the counts of all nodes with noise, (rows, nodes), from exact ones, (..., nodes).
 
     The unit is 2^-bits counts. A level without noise is the public total, or it is not counted
     and its counts are 0.
     """
-    noisy = np.zeros((rows, nodes.size), np.int64)
+    noisy = np.zeros((rows, nodes.shape[-1]), np.int64)
     if tree.bits:
         nodes = nodes << tree.bits
     for level, law in enumerate(tree.laws):
@@ -142,7 +145,7 @@ def noisy_nodes(
         if law is not None:
             draws = np.empty((rows, part.stop - part.start), np.int64)
             law.fill(draws.reshape(-1), stream)
-            np.add(draws, nodes[part], out=noisy[:, part])
+            np.add(draws, nodes[..., part], out=noisy[:, part])
         elif tree.variances[level] == 0.0:
-            noisy[:, part] = nodes[part]
+            noisy[:, part] = nodes[..., part]
     return noisy

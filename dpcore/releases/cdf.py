@@ -16,7 +16,8 @@ from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.groups import GroupedCDF
-from ..curves.likely_mistakes import warn_of_curve, warn_of_group
+from ..curves.likely_mistakes import warn_of_curve, warn_of_groups
+from ..curves.rows import CurveRows, Kind
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
@@ -28,7 +29,7 @@ from ..privacy.spending import spending
 from ..records.column import Column
 from ..records.labels import Label
 from ..summaries.grid import Grid, check_grid
-from ..summaries.group_counts import group_counts, public_groups
+from ..summaries.group_counts import check_number_of_groups, group_counts, labels_of, public_groups
 from ..summaries.totals import NanPolicy
 
 __all__ = [
@@ -194,17 +195,46 @@ def cdf(
         of_records = Column.of(by, "by")
         labels = public_groups(of_records, groups)
         counts = group_counts(column, of_records, grid, labels, nan_policy=nan_policy)
-    else:
-        counts = grid.count(column, nan_policy=nan_policy)
-    if by_groups:
-        curves = _release_groups(counts, labels, grid, chosen, rng, integers, column.name)
-        for label, curve in zip(labels, curves, strict=True):
-            warn_of_group(label, curve)
-        done = (curve.isotonic() if isotonic else curve for curve in curves)
-        return GroupedCDF(labels, tuple(done))
+        given = labels, grid, chosen, rng, integers, column.name
+        return _release_groups(counts, *given, isotonic=isotonic)
+    counts = grid.count(column, nan_policy=nan_policy)
     curve = _release("values", "cdf", counts, grid, chosen, rng, integers, column.name)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
+
+
+@overload
+def cdf_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | None = ...,
+    *,
+    groups: None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: Neighbours | None = ...,
+    delta: float | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    integers: bool | None = ...,
+) -> CDF: ...
+
+
+@overload
+def cdf_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | None = ...,
+    *,
+    groups: Sequence[Label],
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: OfGroups | None = ...,
+    delta: float | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    integers: bool | None = ...,
+) -> GroupedCDF: ...
 
 
 @documented
@@ -213,14 +243,15 @@ def cdf_from_counts(
     grid: Grid,
     mechanism: Mechanism | None = None,
     *,
+    groups: Sequence[Label] | None = None,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
-    neighbours: Neighbours | None = None,
+    neighbours: Neighbours | OfGroups | None = None,
     delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     integers: bool | None = None,
-) -> CDF:
+) -> CDF | GroupedCDF:
     """Release the empirical distribution function of records that are already counted.
 
     Use this for data in chunks or in several files: add up ``grid.count(chunk)`` over the chunks
@@ -229,15 +260,19 @@ def cdf_from_counts(
     Parameters
     ----------
     counts
-        (N,) integers, 0 or more: how many records are in each cell of the grid.
+        (N,) integers, 0 or more: how many records are in each cell of the grid; with groups (G, N),
+        a row for each group, for counts from a database or from other programs.
     grid
         {thresholds}
     mechanism
         {mechanism}
+    groups
+        (G,) public labels, as in ``cdf``. They state that no record is in two rows, so that all
+        curves together cost as much as one.
     epsilon, rho, delta
         {budget}
     neighbours
-        {neighbours}
+        {neighbours} With groups, as in ``cdf``.
     isotonic
         {isotonic}
     rng
@@ -263,7 +298,14 @@ def cdf_from_counts(
     (5000, 40)
     """
     check_grid("grid", grid)
-    chosen = checked(grid, asked(mechanism, epsilon, rho, neighbours, delta), isotonic, rng)
+    own: Any = neighbours if mechanism is not None else _of_each(neighbours, groups is not None)
+    chosen = checked(grid, asked(mechanism, epsilon, rho, own, delta), isotonic, rng)
+    if groups is not None:
+        labels = labels_of(groups)
+        check_number_of_groups(len(labels), grid)
+        exact = _check.counts("counts", counts, (len(labels), grid.size))
+        given = labels, grid, chosen, rng, integers, None
+        return _release_groups(exact, *given, isotonic=isotonic, what="cdf_from_counts")
     curve = raw_release(counts, grid, chosen, rng, integers, what="cdf_from_counts")
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
@@ -378,29 +420,75 @@ def _release_groups(
     rng: np.random.Generator | None,
     integers: bool | None,
     name: str | None,
-) -> list[CDF]:
+    *,
+    isotonic: bool,
+    what: str = "cdf",
+) -> GroupedCDF:
     """Release the curve of each group, from (G, N) counts; draw nothing if one is refused."""
-    mechanisms = [chosen(int(own.sum())) for own in counts]
+    totals = counts.sum(axis=1)
+    mechanisms, kind_of = _mechanisms_of(totals, chosen)
     # Groups share no records, so this is the cost of all curves together.
     costs = [within_group(mechanism.privacy) for mechanism in mechanisms]
     privacy = reduce(operator.or_, costs)
     for mechanism in mechanisms:
         check_description(mechanism, grid)
-    for own, group in zip(counts, groups, strict=True):
-        if of_public_size(privacy.neighbours) and not own.any():
-            what = f"must have at least one record: {privacy.neighbours} publishes sizes of groups"
-            raise ParameterError("groups", group, what)
+    if of_public_size(privacy.neighbours) and not totals.all():
+        group = groups[int(np.argmin(totals))]
+        wrong = f"must have at least one record: {privacy.neighbours} publishes sizes of groups"
+        raise ParameterError("groups", group, wrong)
 
     def check() -> None:
-        for own, mechanism in zip(counts, mechanisms, strict=True):
-            mechanism._check_total(int(own.sum()), grid.size)
+        for total, kind in zip(totals.tolist(), kind_of.tolist(), strict=True):
+            mechanisms[kind]._check_total(total, grid.size)
 
-    of_all = replace(privacy, simulated=privacy.simulated or rng is not None)
-    with spending(of_all, "cdf", check):
-        return [
-            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers, name, cost)
-            for own, mechanism, cost in zip(counts, mechanisms, costs, strict=True)
-        ]
+    simulated = rng is not None
+    of_all = replace(privacy, simulated=privacy.simulated or simulated)
+    released: list[tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64]]] = []
+    with spending(of_all, what, check):
+        for kind, mechanism in enumerate(mechanisms):
+            own = np.flatnonzero(kind_of == kind)
+            released.append((own, *mechanism.release_rows(counts[own], rng=rng)))
+    are_floats = any(rows.dtype.kind == "f" for _, rows, _ in released)
+    noisy = np.empty(counts.shape, np.float64 if are_floats else np.int64)
+    deviation_of = np.empty(totals.size, np.int64)
+    start = 0
+    for own, rows, deviations in released:
+        noisy[own] = rows
+        deviation_of[own] = start + np.arange(own.size) % len(deviations)
+        start += len(deviations)
+    # As in ``_release``.
+    n = totals
+    if not of_public_size(privacy.neighbours):
+        n = np.maximum(1, np.rint(noisy[:, -1].astype(np.float64))).astype(np.int64)
+    noisy[:, -1] = n
+    kinds = tuple(
+        Kind(replace(cost, simulated=cost.simulated or simulated), mechanism.describe())
+        for cost, mechanism in zip(costs, mechanisms, strict=True)
+    )
+    every = np.concatenate([deviations for *_, deviations in released]).astype(np.float64)
+    curves = CurveRows(
+        grid, noisy, n, kinds, kind_of, every, deviation_of, integers=integers, name=name
+    )
+    warn_of_groups(groups, curves)
+    return GroupedCDF(tuple(groups), curves.isotonic() if isotonic else curves)
+
+
+def _mechanisms_of(
+    totals: NDArray[np.int64], chosen: Callable[[int], Mechanism]
+) -> tuple[list[Mechanism], NDArray[np.int64]]:
+    """Return the different mechanisms for groups of these sizes, and (G,) which one each takes."""
+    first = chosen(int(totals[0]))
+    if not of_public_size(first.privacy.neighbours):  # then the choice does not use sizes
+        return [first], np.zeros(totals.size, np.int64)
+    mechanisms: list[Mechanism] = []
+    sizes, at = np.unique(totals, return_inverse=True)
+    kinds = np.empty(sizes.size, np.int64)
+    for i, size in enumerate(sizes.tolist()):
+        own = chosen(size)
+        if own not in mechanisms:
+            mechanisms.append(own)
+        kinds[i] = mechanisms.index(own)
+    return mechanisms, kinds[at]
 
 
 def _release(

@@ -506,13 +506,13 @@ class Grid:
         line, thresholds, out = self._uniform_line(), self._positions, counts.reshape(-1)
 
         def add(start: int, stop: int, part: NDArray[np.int64]) -> int:
-            own = values[start:stop], groups[start:stop], thresholds
+            own, place = values[start:stop], groups[start:stop]
 
             def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
                 if line is None:
                     guide = self._search_guide(stop - start)
-                    return of_groups.count_search(*own, *guide, table, out)
-                return of_groups.count_uniform(*own, *line, table, out)
+                    return of_groups.count_search(own, place, thresholds, *guide, table, out)
+                return of_groups.count_uniform(own, place, thresholds, *line, table, out)
 
             return count_in_table(count, stop - start, part)
 

@@ -18,7 +18,7 @@ from ..records.object_kinds import kind_of
 from .grid import Grid
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["check_number_of_groups", "group_counts", "public_groups"]
+__all__ = ["check_number_of_groups", "group_counts", "labels_of", "public_groups"]
 
 _MOST_CELLS: Final = 2**31
 
@@ -41,11 +41,15 @@ def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ..
             if by.may_have_categories:
                 what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
-        listed: list[Any] = [*categories]
-    elif isinstance(groups, str | bytes):  # it would be split into its letters
+        groups = [*categories]
+    return labels_of(groups)
+
+
+def labels_of(groups: Sequence[Label]) -> tuple[Label, ...]:
+    """Return public labels as values of Python; refuse what ``public_groups`` refuses."""
+    if isinstance(groups, str | bytes):  # it would be split into its letters
         raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
-    else:
-        listed = _check.items("groups", groups, "must be a list of labels")
+    listed = _check.items("groups", groups, "must be a list of labels")
     labels = [_plain(label) for label in listed]
     if len({kind_of(type(label)) for label in labels}) > 1:
         raise DtypeError("groups", "several types", "must all be numbers, or strings, or bytes")

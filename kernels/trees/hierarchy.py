@@ -25,13 +25,13 @@ def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
 def node_sums(
     counts: NDArray[np.int64], branching: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the exact counts of all nodes from those of the cells, (N,), with NumPy. O(N)."""
-    nodes = np.empty(starts[-1], np.int64)
-    nodes[starts[-2] :] = counts
+    """Return the exact counts of all nodes from those of the cells, (..., N), with NumPy. O(N)."""
+    nodes = np.empty((*counts.shape[:-1], starts[-1]), np.int64)
+    nodes[..., starts[-2] :] = counts
     for level in range(branching.size - 1, -1, -1):
         first, child, end = starts[level : level + 3]
         groups = np.arange(0, end - child, branching[level])
-        np.add.reduceat(nodes[child:end], groups, out=nodes[first:child])
+        np.add.reduceat(nodes[..., child:end], groups, axis=-1, out=nodes[..., first:child])
     return nodes
 
 

@@ -49,7 +49,7 @@ RESULTS = {
     "box plot with outliers": replace(
         dp.box_plot(SCORES, GRID, **SEEDED), outliers=np.array([0.1, -2.5])
     ),
-    "roc": dp.roc_curve(LABELS, SCORES, **SEEDED),
+    "roc": dp.roc_curve(LABELS, SCORES, **{**SEEDED, "rng": RNG(1)}),
     "roc without its mechanism": PLAIN_ROC,
     "binormal roc": dp.statistics.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "smooth-auc"}),
     "hosmer-lemeshow": dp.hosmer_lemeshow(LABELS, SCORES, groups=4, epsilon=5.0, rng=RNG(1)),

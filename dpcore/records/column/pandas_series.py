@@ -68,7 +68,7 @@ class _PandasColumn(Column):
 
     def _coded(self) -> Iterator[tuple[Part, NDArray[np.integer[Any]] | None]]:
         values = self.values
-        dtype = getattr(values, "dtype", None)
+        dtype: Any = getattr(values, "dtype", None)
         if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
             import pyarrow as pa
 

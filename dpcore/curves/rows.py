@@ -1,0 +1,229 @@
+"""Curves on one grid as arrays with a row for each; a curve is made when it is asked for."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._sealed import sealed
+from ..errors import ParameterError
+from ..kernels.smoothing.isotonic import isotonic
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
+from .cdf import CDF
+from .confidence import Interval, band_of, reached_in_rows
+from .inversion import are_whole, crossings_of_rows, places, within_rows
+
+__all__ = ["CurveRows", "Kind"]
+
+_BLOCK: Final = 2**18  # so many counts at a time keep intermediate arrays small
+
+
+class Kind(NamedTuple):
+    """What curves may have in common: the guarantee, and the description of the mechanism."""
+
+    privacy: Privacy
+    mechanism: dict[str, str | int | float]
+
+
+@sealed
+@dataclass(frozen=True, eq=False, slots=True)
+class CurveRows(Sequence[CDF]):
+    """B released curves on one grid.
+
+    Parameters
+    ----------
+    grid, processing, integers, name
+        As in ``CDF``, of all curves.
+    counts, n
+        (B, N) cumulative counts and (B,) numbers of records.
+    kinds, kind_of
+        The kinds, and (B,) the kind of each curve.
+    deviations, deviation_of
+        (D, N) standard deviations of the noise, and (B,) which row of them is each curve's.
+    raw
+        (B, N), or None, as in ``CDF``.
+    """
+
+    grid: Grid
+    counts: NDArray[Any]
+    n: NDArray[np.int64]
+    kinds: tuple[Kind, ...]
+    kind_of: NDArray[np.int64]
+    deviations: NDArray[np.float64]
+    deviation_of: NDArray[np.int64]
+    processing: tuple[str, ...] = ()
+    integers: bool | None = None
+    raw: NDArray[Any] | None = None
+    name: str | None = None
+
+    @classmethod
+    def of(cls, curves: Sequence[CDF]) -> CurveRows:
+        """Return curves as rows.
+
+        Raises
+        ------
+        ParameterError
+            They differ in their grids, in ``integers`` or in their processing.
+        """
+        if isinstance(curves, CurveRows):
+            return curves
+        first = curves[0]
+        for curve in curves:
+            grid, own = first.grid, curve.grid
+            alike = own == grid and own.start == grid.start and own.of_integers == grid.of_integers
+            stated = (curve.integers, curve.processing) == (first.integers, first.processing)
+            if not (alike and stated):
+                what = "must have one grid, and be processed alike: ask each curve by its group"
+                raise ParameterError("curves", "several kinds", what)
+        raw = [curve.counts if curve.raw is None else curve.raw for curve in curves]
+        at = np.arange(len(curves))
+        return cls(
+            first.grid,
+            np.stack([curve.counts for curve in curves]),
+            np.array([curve.n for curve in curves]),
+            tuple(Kind(curve.privacy, dict(curve.mechanism)) for curve in curves),
+            at,
+            np.stack([curve.noise_deviation for curve in curves]),
+            at,
+            first.processing,
+            first.integers,
+            None if any(curve.raw is None for curve in curves) else np.stack(raw),
+            first.name,
+        )
+
+    def __len__(self) -> int:
+        return self.n.size
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        i = operator.index(at)
+        kind = self.kinds[self.kind_of[i]]
+        return CDF(
+            self.grid,
+            self.counts[i],
+            int(self.n[i]),
+            kind.privacy,
+            kind.mechanism,
+            self.deviations[self.deviation_of[i]],
+            self.processing,
+            self.integers,
+            None if self.raw is None else self.raw[i],
+            self.name,
+        )
+
+    @property
+    def privacy(self) -> Privacy:
+        """The largest guarantee."""
+        return reduce(operator.or_, (kind.privacy for kind in self.kinds))
+
+    @property
+    def _are_whole(self) -> bool:
+        return are_whole(self.grid, self.integers)
+
+    def isotonic(self) -> Self:
+        """Return the curves as ``CDF.isotonic`` makes each."""
+        if self.processing[-1:] == ("isotonic()",):
+            return self
+        counts = self.counts.astype(np.float64)
+        counts[:, -1] = self.n
+        inner = np.ascontiguousarray(counts[:, :-1])
+        isotonic(inner, 0.0, math.inf)  # clipping is the same afterwards
+        counts[:, :-1] = np.minimum(inner, counts[:, -1:])
+        raw = self.raw if self.processing else self.counts
+        return replace(self, counts=counts, raw=raw, processing=(*self.processing, "isotonic()"))
+
+    def monotone(self) -> CurveRows:
+        """Return the curves, of which those that are not monotone are made so."""
+        rises = np.diff(self.counts, axis=1).min(axis=1, initial=0) >= 0
+        are_monotone = rises & (self.counts[:, 0] >= 0) & (self.counts[:, -1] <= self.n)
+        if are_monotone.all():
+            return self
+        made = replace(self, processing=()).isotonic()
+        counts = np.where(are_monotone[:, np.newaxis], self.counts, made.counts)
+        return replace(made, counts=counts)
+
+    def quantile(self, p: NDArray[np.float64], *, by_thresholds: bool) -> NDArray[Any]:
+        """Return quantiles, (B, P), at (P,) probabilities."""
+        cells = crossings_of_rows(self.counts, self.n, p)
+        if by_thresholds:
+            return self.grid.shown(np.asarray(self.grid.positions[cells]))
+        whole = self._are_whole
+        return self.grid.shown(
+            within_rows(cells, p, self.counts, self.n, self.grid, whole), whole=whole
+        )
+
+    def band(self, width: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals of so many deviations for F, (B, N) each."""
+        low, high = (np.empty(self.counts.shape) for _ in range(2))
+        for part in self._blocks():
+            own = self.deviations[self.deviation_of[part]]
+            low[part], high[part] = band_of(self.counts[part], self.n[part], own, width)
+        return low, high
+
+    def quantile_interval(
+        self, p: NDArray[np.float64], width: float, *, by_thresholds: bool
+    ) -> Interval[Any]:
+        """Return intervals of so many deviations for quantiles, (B, P) each."""
+        first, last = (np.empty((len(self), p.size), np.int64) for _ in range(2))
+        for part in self._blocks():
+            own = self.deviations[self.deviation_of[part]]
+            band = band_of(self.counts[part], self.n[part], own, width)
+            for i, share in enumerate(p.tolist()):
+                first[part, i], last[part, i] = reached_in_rows(*band, share)
+        grid, whole = self.grid, self._are_whole
+        if by_thresholds:
+            low, high = grid.positions[first], grid.positions[last]
+            if math.isfinite(grid.start):
+                low = np.where(first == 0, grid.start, low)
+        else:
+            low = places(first, 0.0, grid, whole)
+            low = np.where((first == 0) & np.isinf(grid.start), -np.inf, low)
+            high = places(last, 1.0, grid, whole)
+        show = whole and not by_thresholds
+        return Interval(*(grid.shown(np.asarray(end), whole=show) for end in (low, high)))
+
+    def mean(self) -> NDArray[Any]:
+        """Return the means, (B,)."""
+        cells = np.arange(self.grid.size)
+        low, high = (places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0))
+        centres = low / 2 + high / 2
+        return self.grid.shown(self._sums(lambda masses: np.sum(masses * centres, axis=1)))
+
+    def mean_interval(self, width: float) -> Interval[Any]:
+        """Return intervals of so many deviations for the means, (B,) each."""
+        rows, cells = self.monotone(), np.arange(self.grid.size)
+        ends = [places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0)]
+        found = []
+        for sign, place in zip((-1.0, 1.0), ends, strict=True):
+            steps = np.diff(place)
+            noise = np.empty(len(self))
+            for part in self._blocks():
+                own, n = self.deviations[self.deviation_of[part]], self.n[part, np.newaxis]
+                of_share = (own + np.abs(rows.counts[part] / n) * own[:, -1:]) / n
+                wide = np.where(steps > 0.0, of_share[:, :-1], 0.0) * steps
+                noise[part] = np.sum(wide, axis=1)
+            mean = rows._sums(lambda masses, at=place: np.sum(masses * at, axis=1))
+            found.append(np.clip(mean + sign * width * noise, ends[0][0], ends[1][-1]))
+        if not math.isfinite(self.grid.start):
+            found[0][:] = -np.inf
+        return Interval(*map(self.grid.shown, found))
+
+    def _sums(self, of: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return a number of each row's shares of records in cells, (B,)."""
+        out = np.empty(len(self))
+        for part in self._blocks():
+            out[part] = of(np.diff(self.counts[part], axis=1, prepend=0) / self.n[part, np.newaxis])
+        return out
+
+    def _blocks(self) -> Iterator[slice]:
+        rows = max(1, _BLOCK // self.grid.size)
+        return (slice(start, start + rows) for start in range(0, len(self), rows))
