@@ -27,7 +27,7 @@ __all__ = ["check_mechanism"]
 
 _REPLICATES = 2_000
 _TOLERANCE = 8.0  # in standard errors of a standard deviation; heavy tails make these larger
-_WRONG_COUNTS: tuple[Any, ...] = ([1.5, 2.0], [[1, 2]], [], [-1, 2], ["a"])
+_WRONG_COUNTS: tuple[Any, ...] = ([1.5, 2.0], [[[1, 2]]], [], [-1, 2], ["a"])
 
 
 def check_mechanism(mechanism: Mechanism, size: int = 12, records: int = 600) -> None:

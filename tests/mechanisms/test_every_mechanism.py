@@ -137,7 +137,12 @@ def named(mechanism):
     ("change", "error", "words"),
     refusals(
         {
-            "counts": [np.zeros((2, 2), int), np.array([], int), np.array([3, -1]), [2**45, 2**46]],
+            "counts": [
+                np.zeros((1, 2, 2), int),
+                np.array([], int),
+                np.array([3, -1]),
+                [2**45, 2**46],
+            ],
             "replicates": [0],
             "workers": [0],
         },

@@ -106,6 +106,8 @@ CHARGED = {
     "Mechanism.release_with_deviation": lambda: dp.mechanisms.Hierarchy(1.0).release_with_deviation(
         COUNTS
     ),
+    "Mechanism.release_rows": lambda: dp.mechanisms.Hierarchy(1.0).release_rows(COUNTS[None]),
+    "Mechanism.release_rows, by Dawa": lambda: dp.mechanisms.Dawa(1.0).release_rows(COUNTS[None]),
     "Dawa.release_with_deviation": lambda: dp.mechanisms.Dawa(1.0).release_with_deviation(COUNTS),
     "AdaptiveQuantiles.release_from_sites": lambda: dp.mechanisms.AdaptiveQuantiles(
         1.0
