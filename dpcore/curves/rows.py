@@ -20,6 +20,7 @@ from ..summaries.grid import Grid
 from .cdf import CDF
 from .confidence import Interval, band_of, reached_in_rows
 from .inversion import are_whole, crossings_of_rows, places, within_rows
+from .provenance import fresh_identifier
 
 __all__ = ["CurveRows", "Kind"]
 
@@ -50,6 +51,9 @@ class CurveRows(Sequence[CDF]):
         (D, N) standard deviations of the noise, and (B,) which row of them is each curve's.
     raw
         (B, N), or None, as in ``CDF``.
+    releases
+        (B,) as in ``CDF``, so that a curve has the same ones whenever it is asked for. Empty: new
+        random ones are drawn, unless a release is simulated.
     """
 
     grid: Grid
@@ -63,6 +67,13 @@ class CurveRows(Sequence[CDF]):
     integers: bool | None = None
     raw: NDArray[Any] | None = None
     name: str | None = None
+    releases: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.releases and not self.privacy.simulated:
+            whole = fresh_identifier()
+            own = tuple((f"{whole} {at}",) for at in range(len(self)))
+            object.__setattr__(self, "releases", own)
 
     @classmethod
     def of(cls, curves: Sequence[CDF]) -> CurveRows:
@@ -97,6 +108,7 @@ class CurveRows(Sequence[CDF]):
             first.integers,
             None if any(curve.raw is None for curve in curves) else np.stack(raw),
             first.name,
+            tuple(curve.releases for curve in curves),
         )
 
     def __len__(self) -> int:
@@ -118,6 +130,7 @@ class CurveRows(Sequence[CDF]):
             self.integers,
             None if self.raw is None else self.raw[i],
             self.name,
+            self.releases[i] if self.releases else (),
         )
 
     @property

@@ -107,3 +107,15 @@ def test_a_few_warnings_stand_for_many_groups():
         dp.cdf_from_counts(counts, grid, groups=range(300), epsilon=0.1)
     assert len(found) == 9
     assert "more groups of 300" in str(found[-1].message)
+
+
+def test_a_curve_of_a_group_is_the_same_release_whenever_it_is_asked_for():
+    values, by = np.arange(40) % 4 + 0.5, np.repeat(["a", "b"], 20)
+    found = dp.cdf(values, dp.Grid.uniform(0, 4, 4), by=by, groups=["a", "b"], epsilon=1.0)
+    again = dp.GroupedCDF.from_json(found.to_json())
+    for other in (found["a"], found.isotonic()["a"], again["a"]):
+        assert other.releases == found["a"].releases
+        with pytest.raises(dp.ParameterError, match="curves"):
+            dp.combine([found["a"], other])
+    assert found["a"].releases != found["b"].releases
+    assert dp.combine(found).n == found["a"].n + found["b"].n
