@@ -85,8 +85,9 @@ class _Simulation(Stored):
             counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
         with unwatched():  # no record contributes
             released = self.mechanism.release(counts, rng=rng)
-        released[-1] = n = max(1, round(float(released[-1])))  # in a stream, it is noisy
-        joint = replace(joint, counts=released, n=n, raw=None, processing=())
+        n = max(1, round(float(released[-1])))  # in a stream, it is noisy
+        counts = np.append(released[:-1], n)  # some releases are read-only
+        joint = replace(joint, counts=counts, n=n, raw=None, processing=())
         raw = replace(self.curves, joint=joint)
         return tested(raw, self.groups, None, self.minimum, self.fitted)
 
