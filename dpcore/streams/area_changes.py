@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DpcoreWarning
+from ..kernels.smoothing.isotonic import isotonic
 from ..mechanisms.running import Questions
 from ..statistics.areas import Slopes, slopes_of
 from .base import StreamNoise
@@ -111,14 +112,14 @@ class Monitoring:
 
     def windows(self, joint: Reals) -> _Windows:
         """Return the areas of windows with raw joint counts, (..., 2 N), and their variances."""
-        slopes = _slopes(joint)
+        slopes = _slopes(_monotone(joint))  # noise in slopes would only add to their squares
         # of positives, cells are counted by falling scores
         both_ways = (slopes.of_negatives, slopes.of_positives[..., ::-1])
         noise = sum(
             np.einsum("...i,ij,...j->...", slope, self._of_cells, slope, optimize=True)
             for slope in both_ways
         )
-        return _Windows(slopes.area, np.asarray(noise), slopes.sampling_variance)
+        return _Windows(_slopes(joint).area, np.asarray(noise), slopes.sampling_variance)
 
     def deviation(self, steps: NDArray[np.int64], first: _Windows, now: _Windows) -> Reals:
         """Return the deviation of the change from the first window, (...), at steps, (...).
@@ -224,6 +225,14 @@ def warn_of_few(joint: Reals, monitoring: Monitoring) -> None:
                 "false alarm rate to hold; take a longer window or larger batches"
             )
             warnings.warn(text, DpcoreWarning, stacklevel=3)
+
+
+def _monotone(joint: Reals) -> Reals:
+    """Return the nearest counts that never fall, between 0 and the last one, (..., 2 N)."""
+    rows = np.array(joint, np.float64).reshape(-1, joint.shape[-1])
+    for row in rows:
+        isotonic(row[np.newaxis, :-1], 0.0, row[-1])
+    return rows.reshape(joint.shape)
 
 
 def _slopes(joint: Reals) -> Slopes:
