@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.mechanisms import Histogram
 from dpcore.summaries.group_counts import group_counts
+from tests.audit.harness import both_ways
 
 GRID, GROUPS, LABELS = dp.Grid([0.0, 1.0, 2.0]), ("a", "b"), ("a", "b", "other")
 RECORDS = list(product(GRID.positions, LABELS))
@@ -67,3 +69,28 @@ def test_a_record_more_is_in_one_group_even_if_groups_look_alike(groups, labels,
                 change = counted([*by, label]) - counted([*by]) if by else counted([label])
                 assert np.abs(change).sum() <= 1
                 assert np.count_nonzero(change.any(axis=1)) <= 1
+
+
+# Two groups of one release, and the same with a record more, or another value, in the second.
+JOINT = [
+    (Histogram(3.0, neighbours="add-or-remove-one"), [[3, 3], [2, 2]], [[3, 3], [2, 3]]),
+    (Histogram(3.0), [[3, 3, 3], [2, 2, 2]], [[3, 3, 3], [2, 1, 3]]),
+]
+
+
+@pytest.mark.sample(1)
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(("mechanism", "first", "second"), JOINT)
+def test_all_rows_together_keep_the_claim_and_a_fifth_less_noise_is_caught(
+    mechanism, first, second
+):
+    epsilon = mechanism.epsilon
+
+    def bound(own):
+        rng = np.random.default_rng(1)
+        both = (own.release(np.tile(rows, (400_000, 1)), rng=rng) for rows in (first, second))
+        return both_ways(*(np.rint(out).astype(np.int64).reshape(400_000, -1) for out in both))
+
+    assert 0.7 * epsilon < bound(mechanism) <= epsilon
+    stated = mechanism.privacy.neighbours
+    assert bound(Histogram(epsilon * 5 / 4, neighbours=stated)) > epsilon
