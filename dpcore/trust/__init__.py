@@ -38,6 +38,7 @@ from .protocol.servers import Server
 from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
+from .side_by_side import Overview, TrustOption, overview
 from .summation import vector_sum
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Local",
     "Memory",
     "Opened",
+    "Overview",
     "PartialSum",
     "PointwiseCDF",
     "PointwiseClient",
@@ -71,6 +73,7 @@ __all__ = [
     "Sums",
     "Ticket",
     "TrustModel",
+    "TrustOption",
     "UnaryEncoding",
     "VectorSum",
     "advise",
@@ -83,6 +86,7 @@ __all__ = [
     "enough",
     "functions",
     "opened",
+    "overview",
     "release",
     "release_scores",
     "release_sum",

@@ -21,6 +21,7 @@ MOST_HEIGHT: Final = 16
 # of its deviation in a cumulative count over M. For a bucket's rate, multiply by the number of
 # buckets.
 _RECALL: Final = 1.45
+_SHARE: Final = math.sqrt(2.0 / math.pi)  # of normal noise, not measured
 _AREA: Final = 1.25
 _RATE: Final = 0.5
 
@@ -45,9 +46,9 @@ class Population(NamedTuple):
     model: type[Advised]
     is_exact: bool
 
-    def noise(self, height: int) -> float:
+    def noise(self, height: int, classes: int = 2) -> float:
         """Return the noise deviation of a cumulative count, over M, with 2^h cells for a class."""
-        unit = _unit_noise(self.epsilon, self.model, height)
+        unit = _unit_noise(self.epsilon, self.model, classes * 2**height)
         return unit / (math.sqrt(self.clients) if self.model.noisy_reports else self.clients)
 
 
@@ -89,12 +90,11 @@ def best_setting(population: Population, purpose: Purpose) -> Setting:
 
 
 @lru_cache(maxsize=1024)
-def _unit_noise(epsilon: float, model: type[Advised], height: int) -> float:
-    """Return the root mean square error over thresholds, for 2^h cells a class and spread records.
+def _unit_noise(epsilon: float, model: type[Advised], size: int) -> float:
+    """Return the root mean square error over thresholds, for N cells and spread records.
 
     If reports have noise, it is proportional to the square root of M, and divided by it.
     """
-    size = 2 ** (height + 1)
     error = model.for_advice(epsilon, MOST_CLIENTS).mean_squared_error(size)
     scale = MOST_CLIENTS if model.noisy_reports else 1.0
     return math.sqrt(error / scale * size / (size - 1))
@@ -102,17 +102,19 @@ def _unit_noise(epsilon: float, model: type[Advised], height: int) -> float:
 
 def _setting(population: Population, purpose: Purpose, height: int) -> Setting:
     """Return how to read a release of a given height."""
+    if purpose == "cdf":
+        return _metrics(_SHARE * population.noise(height, classes=1), height)
     noise = population.noise(height)
     if purpose == "metrics":
-        return _metrics(noise, height)
+        return _metrics(_RECALL * noise, height)
     if purpose == "calibration":
         return _calibration(population.clients, noise, height)
     return _area(population.clients, noise, height)
 
 
-def _metrics(noise: float, height: int) -> Setting:
+def _metrics(of_noise: float, height: int) -> Setting:
     """Take all cells; a threshold is on average a quarter of a cell from the nearest edge."""
-    of_noise, cell = _RECALL * noise, 0.25 * 2.0**-height
+    cell = 0.25 * 2.0**-height
     return Setting(height, 2**height, math.hypot(of_noise, cell), of_noise, cell)
 
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple
 
 from .. import _check
 from ..curves import forms
 from ..curves.stored import Stored
+from ..errors import ParameterError
 from ._advice_model import MOST_HEIGHT, Population, Setting, best_setting
-from .models.advised import Advised, Purpose
+from .models.advised import Purpose, advised_models
 from .protocol.rounds import MOST_CLIENTS
-from .protocol.trust_models import trust_models
 
 __all__ = ["Advice", "Enough", "Purpose", "advise", "enough"]
 
@@ -36,10 +36,11 @@ class Advice(Stored):
     expected_errors
         For each purpose, the mean absolute error to expect with this height and these buckets. For
         "auc" it is the error of the area under the ROC curve, for "metrics" that of recall at
-        thresholds over [0, 1], and for "calibration" that of a calibrated score.
+        thresholds over [0, 1], for "calibration" that of a calibrated score, and for "cdf" that of
+        F at thresholds over [0, 1], of values instead of scored labels.
     theorem_errors
-        For each purpose, the order of the error by the federated paper's theorems, with all
-        constants 1.
+        For each purpose but "cdf", the order of the error by the federated paper's theorems, with
+        all constants 1.
     reasons
         Sentences that say which terms are balanced, and how large they are.
 
@@ -85,10 +86,12 @@ def advise(clients: int, epsilon: float | Fraction | None, model: str) -> Advice
     clients
         M, the number of clients, with one scored and labelled record each.
     epsilon
-        The epsilon of ``DistributedNoise`` or of ``Local``. It is not used for
-        "secure-aggregation", and may be None there.
+        The epsilon of the trust model. It is not used for "secure-aggregation", and may be None
+        there.
     model
-        "secure-aggregation", "distributed-noise" (without dropouts) or "local".
+        The ``advised`` name of a trust model: "central", "distributed-noise" (without dropouts),
+        "function-sharing" (two servers), "local", "secure-aggregation", or "square-wave", which is
+        for "cdf" alone.
 
     Returns
     -------
@@ -119,7 +122,7 @@ def advise(clients: int, epsilon: float | Fraction | None, model: str) -> Advice
     0.0004
     """
     population = _population(clients, epsilon, model)
-    purposes: tuple[Purpose, ...] = get_args(Purpose)
+    purposes = population.model.purposes
     settings = {purpose: best_setting(population, purpose) for purpose in purposes}
     heights = {purpose: setting.height for purpose, setting in settings.items()}
     buckets = {purpose: setting.buckets for purpose, setting in settings.items()}
@@ -149,7 +152,7 @@ def enough(
     error
         The mean absolute error to reach, above 0.
     purpose
-        What the error is of, as in ``Advice``: "auc", "metrics" or "calibration".
+        What the error is of, as in ``Advice``: "auc", "metrics", "calibration" or "cdf".
 
     Returns
     -------
@@ -173,6 +176,9 @@ def enough(
     """
     population = _population(clients, epsilon, model)
     _check.choice("purpose", purpose, Purpose)
+    if purpose not in population.model.purposes:
+        what = f"must be one of {population.model.purposes} for {model!r}"
+        raise ParameterError("purpose", purpose, what)
     goal = _check.positive("error", error)
 
     def expected(count: int) -> float:
@@ -193,8 +199,7 @@ def enough(
 
 def _population(clients: int, epsilon: float | Fraction | None, model: str) -> Population:
     """Check the arguments that both functions take."""
-    models = cast("list[type[Advised]]", trust_models(Advised))
-    known = {kind.advised: kind for kind in models}
+    known = advised_models()
     _check.choice("model", model, Literal[*known])
     checked = _check.integer("clients", clients, 1, MOST_CLIENTS)
     trust = known[model].for_advice(epsilon, checked)
@@ -205,6 +210,9 @@ def _population(clients: int, epsilon: float | Fraction | None, model: str) -> P
 
 def _reasons(population: Population, settings: Mapping[Purpose, Setting]) -> tuple[str, ...]:
     """Say which terms are balanced."""
+    of_shares = _of_shares(settings["cdf"])
+    if "auc" not in settings:
+        return (of_shares,)
     area, metrics, rates = settings["auc"], settings["metrics"], settings["calibration"]
     if population.is_exact:
         of_area = (
@@ -232,4 +240,11 @@ def _reasons(population: Population, settings: Mapping[Purpose, Setting]) -> tup
         f"{rates.bucketing:.2g} for one rate in each bucket, {rates.sampling:.2g} for the clients "
         f"being a sample, and {rates.noise:.2g} for noise."
     )
-    return of_area, of_metrics, of_rates
+    return of_area, of_metrics, of_rates, of_shares
+
+
+def _of_shares(shares: Setting) -> str:
+    return (
+        f"CDF: height {shares.height}, {shares.buckets} cells. The error of F is "
+        f"{shares.noise:.2g} for noise and {shares.bucketing:.2g} for the width of a cell."
+    )

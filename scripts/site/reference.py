@@ -142,7 +142,8 @@ PAGES: Final = (
         " mechanism does.",
         "dpcore.trust",
         "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
-        " client_score_curves advise Advice enough Enough UnaryEncoding SquareWaveEncoding"
+        " client_score_curves overview Overview TrustOption advise Advice enough Enough"
+        " UnaryEncoding SquareWaveEncoding"
         " TrustModel Round Sums Memory trust_models",
     ),
     _page(

@@ -42,3 +42,10 @@ def listening(script):
                 thread.join()
 
     return listen
+
+
+@pytest.fixture
+def own_registry(monkeypatch):
+    """Trust models that are defined in the test are forgotten after it."""
+    module = importlib.import_module("dpcore.trust.protocol.trust_models")
+    monkeypatch.setattr(module, "_known", dict(module._known))

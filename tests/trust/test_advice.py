@@ -12,7 +12,14 @@ import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.statistics import classifier
 from dpcore.statistics.score_histograms import ScoreHistogram
-from dpcore.trust import DistributedNoise, Local, SecureAggregation
+from dpcore.trust import (
+    Central,
+    DistributedNoise,
+    FunctionSharing,
+    Local,
+    SecureAggregation,
+    SquareWave,
+)
 from dpcore.trust._advice_model import Population
 from dpcore.trust.advice import advise, enough
 from tests.trust.rounds import RNG
@@ -25,6 +32,7 @@ KINDS = {
     "distributed-noise": DistributedNoise,
     "local": Local,
 }
+OTHERS = {"central": Central, "function-sharing": FunctionSharing, "square-wave": SquareWave}
 MODELS = tuple(KINDS)
 PURPOSES = ("auc", "metrics", "calibration")
 
@@ -150,24 +158,24 @@ def test_noise_is_that_of_the_stated_errors(model, clients):
     assert Population(clients, 2.0, KINDS[model], False).noise(7) == pytest.approx(stated, rel=0.02)
 
 
-class TwiceAsNoisy(DistributedNoise):
-    """A trust model that ``advise`` has never heard of."""
-
-    __slots__ = ()
-    advised = "twice-as-noisy"
-
-    def mean_squared_error(self, size):
-        return 4 * super().mean_squared_error(size)
-
-
+@pytest.mark.usefixtures("own_registry")
 def test_the_registry_answers_for_trust_models():
+    class TwiceAsNoisy(DistributedNoise):
+        """A trust model that ``advise`` has never heard of."""
+
+        __slots__ = ()
+        advised = "twice-as-noisy"
+
+        def mean_squared_error(self, size):
+            return 4 * DistributedNoise.mean_squared_error(self, size)
+
     noises = [Population(9, 1.0, kind, False).noise(3) for kind in (DistributedNoise, TwiceAsNoisy)]
     assert noises[1] == 2 * noises[0]
     advice = [advise(10**5, 1.0, model) for model in ("distributed-noise", TwiceAsNoisy.advised)]
     assert advice[0].expected_errors["auc"] < advice[1].expected_errors["auc"]
     assert enough(10**5, 1.0, TwiceAsNoisy.advised, 0.01).enough
     with pytest.raises(ParameterError, match="'twice-as-noisy'"):
-        advise(10**5, 1.0, "central")
+        advise(10**5, 1.0, "nobody")
 
 
 @pytest.mark.needs_jit
@@ -248,7 +256,7 @@ def test_no_population_is_enough_for_some_errors():
 @pytest.mark.parametrize(
     ("clients", "epsilon", "model", "error", "name"),
     [
-        (1000, 1.0, "central", ParameterError, "model"),
+        (1000, 1.0, "nobody", ParameterError, "model"),
         (0, 1.0, "local", ParameterError, "clients"),
         (10.5, 1.0, "local", DtypeError, "clients"),
         (1000, None, "distributed-noise", ParameterError, "epsilon"),
@@ -266,3 +274,33 @@ def test_errors_and_purposes_are_checked():
         enough(1000, 1.0, "local", 0.0)
     with pytest.raises(ParameterError, match="purpose"):
         enough(1000, 1.0, "local", 0.1, "f1")
+    with pytest.raises(ParameterError, match=r"purpose.*'square-wave'"):
+        enough(1000, 1.0, "square-wave", 0.1)
+
+
+@pytest.mark.needs_jit
+def test_other_models_have_the_noise_that_they_state():
+    central, shared, spread = (advise(10**5, 1.0, name) for name in OTHERS)
+    distributed = advise(10**5, 1.0, "distributed-noise")
+    assert central.expected_errors == distributed.expected_errors
+    assert central.theorem_errors == distributed.theorem_errors == shared.theorem_errors
+    for purpose in PURPOSES:  # each of two servers adds all the noise of the guarantee
+        ratio = shared.expected_errors[purpose] / central.expected_errors[purpose]
+        assert 1.0 < ratio < 1.42
+    assert spread.heights.keys() == {"cdf"}
+    assert len(spread.reasons) == 1
+    assert enough(10**4, 1.0, "square-wave", 0.05, "cdf").enough
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("model", ["central", "local", "square-wave"])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_errors_of_a_cdf_are_those_expected(model, epsilon):
+    clients, rng, errors = 20_000, RNG(3), []
+    advice = advise(clients, epsilon, model)
+    size = advice.buckets["cdf"]
+    trust = (KINDS | OTHERS)[model].for_advice(epsilon, clients)
+    for _ in range(20):
+        counts = rng.multinomial(clients, np.full(size, 1 / size))
+        errors.append(np.abs(trust.release(counts, rng=rng) - np.cumsum(counts)).mean() / clients)
+    assert 0.5 < np.mean(errors) / advice.expected_errors["cdf"] < 1.5

@@ -5,25 +5,30 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Final, Literal, Self, cast, get_args
 
 from ...errors import ParameterError
-from ..protocol.trust_models import TrustModel
+from ..protocol.trust_models import TrustModel, trust_models
 
-__all__ = ["Advised", "Errors", "Purpose", "Sizes"]
+__all__ = ["PURPOSES", "Advised", "Errors", "Purpose", "Sizes", "advised_models", "of_noisy_sums"]
 
-Purpose = Literal["auc", "metrics", "calibration"]
+Purpose = Literal["auc", "metrics", "calibration", "cdf"]
+PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 Sizes = Mapping[Purpose, int]
 Errors = dict[Purpose, float]
 
 
 class Advised(TrustModel):
-    """A trust model about which ``advise`` and ``enough`` can say something.
+    """A trust model about which ``advise``, ``enough`` and ``overview`` can say something.
 
     Attributes
     ----------
     advised
         Its name there, and in descriptions.
+    trusted
+        Who has to be trusted, in a few words.
+    purposes
+        What releases of it are good for.
     noisy_reports
         Whether each report has noise of its own. Then the variance of a count grows with the number
         of clients; otherwise it does not depend on it.
@@ -32,6 +37,8 @@ class Advised(TrustModel):
     __slots__ = ()
 
     advised: ClassVar[str]
+    trusted: ClassVar[str]
+    purposes: ClassVar[tuple[Purpose, ...]] = PURPOSES
     noisy_reports: ClassVar[bool] = False
 
     @classmethod
@@ -46,9 +53,13 @@ class Advised(TrustModel):
         >>> Local.for_advice(2.0, 10_000).clients
         10000
         """
+        return cls(cls._needed(epsilon), clients)  # type: ignore[call-arg]  # as most are made
+
+    @classmethod
+    def _needed(cls, epsilon: float | Fraction | None) -> float | Fraction:
         if epsilon is None:
             raise ParameterError("epsilon", epsilon, f"must be a number for {cls.advised!r}")
-        return cls(epsilon, clients)  # type: ignore[call-arg]  # as most trust models are made
+        return epsilon
 
     @classmethod
     @abstractmethod
@@ -71,3 +82,18 @@ class Advised(TrustModel):
         >>> round(Local.theorem_errors(1.0, 10_000, sizes, sizes)["auc"], 2)
         0.08
         """
+
+
+def advised_models() -> dict[str, type[Advised]]:
+    """Return all trust models with a name of their own for advice."""
+    models = cast("list[type[Advised]]", trust_models(Advised))
+    return {model.advised: model for model in models if "advised" in vars(model)}
+
+
+def of_noisy_sums(epsilon: float, clients: float, buckets: Sizes) -> Errors:
+    """Return the theorems' errors of sums whose noise does not grow with the number of clients."""
+    return {
+        "auc": (1.0 / epsilon + 1.0 / buckets["auc"]) / clients,
+        "metrics": (epsilon * clients) ** (-2 / 3),
+        "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
+    }

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import Counts, Memory, Round, Sums, Words
 from ..protocol.trust_models import Bounded, Summing
 from ..protocol.wire import ReportError, RoundError
+from .advised import Advised, Errors, Sizes, of_noisy_sums
 from .contribution import check_one_record, for_client, most_records
 from .server_secret import ServerSecret
 from .sum_rounds import CuratedSumRound
@@ -30,7 +32,7 @@ __all__ = ["Central"]
 
 
 @dataclass(frozen=True, slots=True)
-class Central(Bounded, Summing):
+class Central(Bounded, Summing, Advised):
     """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
 
     All mechanisms of ``dpcore.mechanisms`` stand for this trust model. This class serves to compare
@@ -66,6 +68,8 @@ class Central(Bounded, Summing):
     rho: float | Fraction | None = None
     delta: float | None = None
     records: int = 1
+    advised: ClassVar[str] = "central"
+    trusted: ClassVar[str] = "the curator"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", most_records(self.records))
@@ -105,7 +109,7 @@ class Central(Bounded, Summing):
         """
         of_tree = self._hierarchy().describe()
         return {
-            "name": "central",
+            "name": self.advised,
             **self._whole().describe(),
             "records": self.records,
             "branching": of_tree["branching"],
@@ -153,6 +157,33 @@ class Central(Bounded, Summing):
         (1, 16)
         """
         return CuratedSumRound(self, function)
+
+    @classmethod
+    def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:
+        """Return the default for this epsilon; clients make no difference.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> Central.for_advice(2.0, 10_000).privacy.epsilon
+        2.0
+        """
+        return cls(cls._needed(epsilon))
+
+    @classmethod
+    def theorem_errors(
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
+        """Return the errors of ``DistributedNoise``.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
+        >>> round(Central.theorem_errors(1.0, 10_000, sizes, sizes)["metrics"], 4)
+        0.0022
+        """
+        return of_noisy_sums(epsilon, clients, buckets)
 
     def _whole(self) -> Allowance:
         """Return the allowance for all records of a client together."""

@@ -17,7 +17,7 @@ from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS
 from ..protocol.trust_models import Bounded, Summing, WithVectors
 from ..protocol.wire import RoundError
-from .advised import Advised, Errors, Sizes
+from .advised import Advised, Errors, Sizes, of_noisy_sums
 from .contribution import check_one_record, for_client, most_records
 from .share_rounds import VectorRound
 from .sum_rounds import SharedSumRound
@@ -99,6 +99,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
     rho: float | Fraction | None = None
     delta: float | None = None
     advised: ClassVar[str] = "distributed-noise"
+    trusted: ClassVar[str] = "a server, clients"
 
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
@@ -209,11 +210,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
         >>> {purpose: round(error, 4) for purpose, error in errors.items()}
         {'auc': 0.0001, 'metrics': 0.0022, 'calibration': 0.0486}
         """
-        return {
-            "auc": (1.0 / epsilon + 1.0 / buckets["auc"]) / clients,
-            "metrics": (epsilon * clients) ** (-2 / 3),
-            "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
-        }
+        return of_noisy_sums(epsilon, clients, buckets)
 
     def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
         """Return the integers that stand for values, and the noise of all clients in their sum.

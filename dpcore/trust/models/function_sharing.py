@@ -19,6 +19,7 @@ from ..protocol import wire
 from ..protocol.rounds import MOST_SERVERS, AnsweringRound, Counts, Memory, Words
 from ..protocol.trust_models import Answering
 from ..protocol.wire import ReportError
+from .advised import Advised, Errors, Sizes, of_noisy_sums
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret
 from .share_rounds import ShareRound
@@ -30,7 +31,7 @@ _KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two server
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionSharing(TreeOfShares, Answering):
+class FunctionSharing(TreeOfShares, Answering, Advised):
     """Differential privacy for counts that servers open, of functions that clients have shared.
 
     A client's record is a step function: 1 from its cell on, 0 before. The client shares this
@@ -91,6 +92,8 @@ class FunctionSharing(TreeOfShares, Answering):
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
     records: ClassVar[int] = 1
+    advised: ClassVar[str] = "function-sharing"
+    trusted: ClassVar[str] = "a server"
 
     def __post_init__(self) -> None:
         servers = _check.integer("servers", self.servers, 2, MOST_SERVERS)
@@ -132,13 +135,40 @@ class FunctionSharing(TreeOfShares, Answering):
         """
         of_tree = self._hierarchy().describe()
         return {
-            "name": "function-sharing",
+            "name": self.advised,
             "epsilon": float(self.epsilon),
             "servers": self.servers,
             "honest": self.honest,
             "branching": of_tree["branching"],
             "budgets": of_tree["budgets"],
         }
+
+    @classmethod
+    def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:
+        """Return the default for this epsilon; clients make no difference.
+
+        Examples
+        --------
+        >>> from dpcore.trust import FunctionSharing
+        >>> FunctionSharing.for_advice(2.0, 10_000).privacy.epsilon
+        2.0
+        """
+        return cls(cls._needed(epsilon))
+
+    @classmethod
+    def theorem_errors(
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
+        """Return the errors of ``DistributedNoise``.
+
+        Examples
+        --------
+        >>> from dpcore.trust import FunctionSharing
+        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
+        >>> round(FunctionSharing.theorem_errors(1.0, 10_000, sizes, sizes)["metrics"], 4)
+        0.0022
+        """
+        return of_noisy_sums(epsilon, clients, buckets)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -93,6 +93,7 @@ class Local(Bounded, Advised):
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     records: int = 1
     advised: ClassVar[str] = "local"
+    trusted: ClassVar[str] = "nobody"
     noisy_reports: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

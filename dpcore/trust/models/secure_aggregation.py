@@ -63,6 +63,7 @@ class SecureAggregation(Bounded, WithVectors, Summing, Advised):
     servers: int = 2
     records: int = 1
     advised: ClassVar[str] = "secure-aggregation"
+    trusted: ClassVar[str] = "a server, readers"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", most_records(self.records))

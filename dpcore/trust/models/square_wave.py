@@ -17,8 +17,8 @@ from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...summaries.grid import MOST_CELLS
 from ..protocol.rounds import MOST_CLIENTS, Round, Sums
-from ..protocol.trust_models import TrustModel
 from ..protocol.wire import ReportError, RoundError
+from .advised import Advised, Errors, Purpose, Sizes
 from .dealing import generator
 from .square_wave_reports import SquareWaveEncoding
 from .unary_law import checked_epsilon
@@ -26,10 +26,12 @@ from .unary_law import checked_epsilon
 __all__ = ["SquareWave"]
 
 _MOST_RESOLUTION: Final = 2**16
+# Measured: the error of a cumulative count, in units of the error of a mean on [0, 1].
+_SHAPE: Final = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(TrustModel):
+class SquareWave(Advised):
     """Differential privacy for every single report: a cell near the client's own, and smoothing.
 
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server
@@ -80,6 +82,10 @@ class SquareWave(TrustModel):
     resolution: int = 2**10
     one_row_only: ClassVar[bool] = True
     """Cells that are not on one line, such as those of two classes, are refused."""
+    advised: ClassVar[str] = "square-wave"
+    trusted: ClassVar[str] = "nobody"
+    purposes: ClassVar[tuple[Purpose, ...]] = ("cdf",)
+    noisy_reports: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
@@ -128,6 +134,31 @@ class SquareWave(TrustModel):
         deviations[-1] = 0.0
         return deviations
 
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a count that is usual for smooth densities.
+
+        It is neither exact nor a bound: 2.5 times the deviation of the mean of evenly spread
+        records, if it is estimated from the mean output. Measured root mean square errors are 0.6
+        to 1.2 times as large (uniform and beta densities, epsilon 0.5 to 5, M from 1,000 to 10^6).
+
+        Examples
+        --------
+        >>> from dpcore.trust import SquareWave
+        >>> round(SquareWave(epsilon=1.0, clients=10_000).mean_squared_error(256) ** 0.5)
+        260
+        """
+        runs = self.edges(size).size - 1
+        if runs == 1:
+            return 0.0
+        encoding = self.encoding(size)
+        near, far = map(float, encoding.probabilities)
+        gain = (near - far) * encoding.near  # of the mean output with the record
+        outputs = np.arange(encoding.outputs) - (encoding.outputs - 1) / 2
+        over = np.convolve(np.full(runs, 1.0 / runs), np.ones(encoding.near))
+        variance = float((far + (near - far) * over) @ outputs**2)
+        noise = variance - gain**2 * (runs**2 - 1) / 12
+        return self.clients * noise * (_SHAPE / (gain * runs)) ** 2
+
     def round(self, size: int, servers: int | None = None) -> Round:
         """Return a round whose clients send one output each to one server.
 
@@ -149,11 +180,25 @@ class SquareWave(TrustModel):
         {'name': 'square-wave', 'epsilon': 2.0, 'clients': 1000, 'resolution': 1024}
         """
         return {
-            "name": "square-wave",
+            "name": self.advised,
             "epsilon": float(self.epsilon),
             "clients": self.clients,
             "resolution": self.resolution,
         }
+
+    @classmethod
+    def theorem_errors(
+        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
+    ) -> Errors:
+        """Return nothing: the theorems are about scored labels.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SquareWave
+        >>> SquareWave.theorem_errors(1.0, 10_000, {}, {}), SquareWave.purposes
+        ({}, ('cdf',))
+        """
+        return {}
 
     def _budget(self) -> Allowance:
         return Allowance.checked(self.epsilon, None, "replace-one")
