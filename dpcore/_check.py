@@ -46,7 +46,7 @@ __all__ = [
 _MOST_TOTAL: Final = 2.0**62
 _MOST_NOISY: Final = 1e140  # sums of squares of as many as fit in memory are doubles
 _MOST_BITS: Final = 8192  # Python does not write out more than 4300 digits
-Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "bench", "test"]
+Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "sql", "bench", "test"]
 
 
 def integer(argument: str, value: object, least: int, most: int) -> int:

@@ -15,6 +15,7 @@ __all__ = [
     "DpcoreError",
     "DpcoreWarning",
     "DtypeError",
+    "EngineError",
     "FormatError",
     "MissingExtraError",
     "MissingValueError",
@@ -74,6 +75,21 @@ class MissingValueError(DpcoreError, ValueError):
         super().__init__(
             f"{argument} has missing values (NaN or null); clean them, "
             'or leave them out (nan_policy="omit", where there is one)'
+        )
+
+
+class EngineError(DpcoreError, RuntimeError):
+    """A database or another engine failed while it counted. Nothing was spent.
+
+    The message has the engine's name and the kind of its error. What the engine says is left out,
+    because it may quote records.
+    """
+
+    def __init__(self, engine: str, kind: str) -> None:
+        self.engine, self.kind = engine, kind
+        super().__init__(
+            f"the engine {engine} could not count ({kind}; its message is left out, because it may "
+            "quote records); nothing was spent"
         )
 
 

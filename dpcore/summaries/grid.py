@@ -15,7 +15,7 @@ from .._sealed import read_only
 from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..kernels.counting import groups as of_groups
-from ..records import public_times, times
+from ..records import public_times, queries, times
 from ..records.column import Chunk, Column
 from ..records.times import Unit
 from .bounds_of_grids import (
@@ -436,10 +436,11 @@ class Grid:
         ----------
         values
             (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
-            series, or an Arrow array. A Dask array or one column of a Dask dataframe is counted
-            where it lies. Objects may be integers of any size, fractions and decimals. Infinities
-            are out of bounds and are clamped like other values. On a grid of times or durations,
-            the column holds times or durations, in the same containers or as Python objects.
+            series, or an Arrow array. A Dask array, one column of a Dask dataframe, or one of an
+            engine (an expression of ibis) is counted where it lies. Objects may be integers of any
+            size, fractions and decimals. Infinities are out of bounds and are clamped like other
+            values. On a grid of times or durations, the column holds times or durations, in the
+            same containers or as Python objects.
         nan_policy
             {nan_policy}
         weights
@@ -477,6 +478,9 @@ class Grid:
         column = Column.of(values)
         if column.is_partitioned:
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), column)
+        if column.is_lazy:
+            _check.choice("nan_policy", nan_policy, NanPolicy)
+            return queries.counts(column, self._cells(), omit=nan_policy == "omit")[0]
         least_part = max(_PART, 4 * self.size)
         chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)
@@ -517,6 +521,18 @@ class Grid:
             return count_in_table(count, stop - start, part)
 
         add_on_threads(add, values.size, max(_PART, 4 * out.size), out)
+
+    def _cells(self) -> queries.Cells:
+        """Return the cells for a query. Those of whole numbers are uniform, too."""
+        line = self._line
+        if self._of_integers:
+            line = (self._positions[0].item() - 1.0, self._positions[-1].item())
+        return queries.Cells(self._positions, line if self._unit is None else None, self._unit)
+
+    def _count_positions(self, positions: Chunk) -> NDArray[np.int64]:
+        """Count doubles that are compared with ``positions``, without missing values."""
+        least_part = max(_PART, 4 * self.size)
+        return totals([positions], self._add, self.size, least_part, "raise")
 
     def _add(self, chunk: Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""

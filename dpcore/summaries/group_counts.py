@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
-from ..records import times
+from ..records import queries, times
 from ..records.column import Column
 from ..records.labels import Label, places, plain
 from ..records.object_kinds import kind_of
@@ -92,6 +92,9 @@ def group_counts(
     if column.is_partitioned or labels.is_partitioned:
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, column, labels)
+    if column.is_lazy or labels.is_lazy:
+        omit = nan_policy == "omit"
+        return queries.counts(column, grid._cells(), by=labels, groups=groups, omit=omit)
     column.check_index(labels)
     numbers = column.joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if nan_policy == "raise" and np.isnan(numbers).any():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import (
     arrow_arrays,
     dask_collections,
+    lazy_columns,
     narwhals_series,
     numpy_arrays,
     pandas_series,
@@ -27,6 +28,7 @@ __all__ = [
     "arrow_arrays",
     "dask_collections",
     "empty",
+    "lazy_columns",
     "mapped",
     "narwhals_series",
     "numpy_arrays",

@@ -132,6 +132,11 @@ class Column(ABC):
         return False
 
     @property
+    def is_lazy(self) -> bool:
+        """Whether the records lie in an engine, which counts them (``records.queries``)."""
+        return False
+
+    @property
     def schema(self) -> str | None:
         """The name of the column's type; None if the values themselves may have chosen it."""
         return None
@@ -230,8 +235,8 @@ class Column(ABC):
         return self
 
     def check_in_memory(self) -> None:
-        """Refuse a column in partitions, because nobody has asked to fetch it."""
-        if self.is_partitioned:
+        """Refuse a column that is elsewhere, because nobody has asked to fetch it."""
+        if self.is_partitioned or self.is_lazy:
             what = "must be in memory: this needs all records in one place"
             raise DtypeError(self.argument, self.described, f"{what} (docs/guides/large-data.md)")
 
@@ -241,7 +246,7 @@ class Column(ABC):
         Raises
         ------
         DtypeError, ParameterError
-            dpcore does not know this kind of column, or it is in partitions. The error depends on
+            dpcore does not know this kind of column, or it is not in memory. The error depends on
             types and shapes alone.
         """
         self.check_in_memory()

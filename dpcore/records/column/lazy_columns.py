@@ -1,0 +1,70 @@
+"""Columns of an engine, such as a database: expressions of ibis, and lazy frames of polars.
+
+Nothing is fetched from them: ``records.queries`` lets the engine count.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _check
+from .base import Column
+from .polars_series import _PolarsColumn
+
+__all__ = ["PURPOSE"]
+
+PURPOSE = "counting in an engine"
+
+
+class _IbisColumn(Column):
+    """A column expression of ibis; or something else of ibis, which is refused when it is read."""
+
+    library = "ibis"
+
+    @property
+    def is_lazy(self) -> bool:
+        return True
+
+    @property
+    def schema(self) -> str | None:
+        """The type of a column of a table. That of a table in memory may follow from its values."""
+        if not hasattr(self.values, "type"):
+            return None
+        operations = _check.extra("ibis.expr.operations", PURPOSE, "sql")
+        if self.values.op().find(operations.InMemoryTable):
+            return None
+        return str(self.values.type().copy(nullable=True))
+
+    @property
+    def described(self) -> str:
+        return f"an ibis {type(self.values).__name__}"
+
+    @property
+    def name(self) -> str | None:
+        """The name of a column that is taken from a table as it is."""
+        operations = _check.extra("ibis.expr.operations", PURPOSE, "sql")
+        is_one = hasattr(self.values, "op") and isinstance(self.values.op(), operations.Field)
+        return str(self.values.get_name()) if is_one else None
+
+    def only(self) -> Column:
+        names = getattr(self.values, "columns", ())
+        return Column.of(self.values[names[0]], self.argument) if len(names) == 1 else self
+
+    def _parts(self) -> Any:
+        self.check_in_memory()
+        return iter(())
+
+
+class _LazyFrame(_PolarsColumn):
+    """Stands for the only column of a lazy frame of polars, as ibis has it."""
+
+    generality = -1  # asked before other containers of polars
+
+    @classmethod
+    def takes(cls, container: type, libraries: frozenset[str]) -> bool:
+        return "polars" in libraries and container.__name__ == "LazyFrame"
+
+    @classmethod
+    def made(cls, values: Any, argument: str) -> Column:
+        ibis = _check.extra("ibis", PURPOSE, "sql")
+        return Column.of(ibis.polars.connect({"frame": values}).table("frame"), argument).only()
