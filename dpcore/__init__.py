@@ -66,6 +66,7 @@ if _TYPE_CHECKING:
     from .summaries.grid import Grid
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
     from .summaries.score_counts import score_counts
+    from .summaries.sql import sql
     from .summaries.table_grid import TableGrid
 
 __version__ = "0.1.0"
@@ -128,6 +129,7 @@ __all__ = [
     "score_curves",
     "score_curves_from_counts",
     "smooth",
+    "sql",
     "statistics",
     "streams",
     "studies",
@@ -212,6 +214,7 @@ _HOMES = {
     "summaries.grid": ("Grid",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
     "summaries.score_counts": ("score_counts",),
+    "summaries.sql": ("sql",),
     "summaries.table_grid": ("TableGrid",),
 }
 

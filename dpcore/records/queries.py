@@ -1,8 +1,8 @@
 """Counts of records that lie in an engine: one query, which returns counts and nothing else.
 
 Value x is in cell i = #{j < N: tau_j < x}. On a uniform grid, the engine guesses
-k = floor((x - lower) N / (upper - lower) + 1/2), and the cell is k if x > T(k), or else k - 1, where
-T(k) is its formula of tau_k. The guess does not fall as x rises, whatever its rounding errors. So
+k = floor((x - lower) N / (upper - lower) + 1/2), and the cell is k if x > T(k), or else k - 1. Here
+T(k) is the engine's tau_k. The guess does not fall as x rises, whatever its rounding errors. So
 neither does the cell, whatever T is. Such a function is right for all doubles if it is right for
 each threshold and for the next double, and the engine is asked for these, which are public. On
 other grids, and for types whose arithmetic is not that of doubles, the engine searches among the
@@ -130,9 +130,11 @@ def counts(
     out = np.zeros((max(len(groups), 1), cells.positions.size), np.int64)
     label_of = rows.get("label", [None] * len(rows["cell"]))
     place_of = {_encoded(label): at for at, label in enumerate(groups)}
-    missing = set()
+    missing: set[int] = set()
     for cell, label, records in zip(rows["cell"], label_of, rows["records"], strict=True):
-        if cell < 0:
+        if cell is None or cell == cells.positions.size:
+            missing.add(_MISSING)
+        elif cell < 0:
             missing.add(cell)
         else:
             out[place_of[_encoded(label)] if groups else 0, cell] += records
@@ -171,17 +173,21 @@ def _built(
     selected = {"value": value} if named is None else {"value": value, "label": named[0]}
     rows = table.select(**selected)
     rows, cell = _with_cell(backend, rows, cells)
-    cases = [(_is_missing(backend.name, rows.value), _MISSING)]
     if named is None:
-        rows = rows.select(cell=ibis.cases(*cases, else_=cell).cast("int32"))
+        rows = rows.select(cell=cell)
         return rows.group_by("cell").aggregate(records=rows.count())
+    rows = rows.select("label", cell=cell)
+    no_label = ibis.null(rows.label.type())
     is_wanted = rows.label.isin(named[1]) if named[1] else ibis.literal(False)
-    cases.append((_is_missing(backend.name, rows.label), _WITHOUT_LABEL))
-    cases.append((~is_wanted, _IN_NO_GROUP))
-    labels = ibis.ifelse(is_wanted, rows.label, ibis.null(rows.label.type()))
-    rows = rows.select(label=labels, cell=ibis.cases(*cases, else_=cell).cast("int32"))
-    # The labels of records without a value are not needed.
-    rows = rows.mutate(label=ibis.ifelse(rows.cell < 0, ibis.null(rows.label.type()), rows.label))
+    cell = ibis.cases(
+        (rows.cell.isnull() | (rows.cell == cells.positions.size), _MISSING),
+        (_is_missing(backend.name, rows.label), _WITHOUT_LABEL),
+        (is_wanted, rows.cell),
+        else_=_IN_NO_GROUP,
+    )
+    rows = rows.select("label", cell=cell)
+    # Labels are needed of records that count, and are public there.
+    rows = rows.select("cell", label=ibis.ifelse(rows.cell < 0, no_label, rows.label))
     rows = rows.filter(rows.cell != _IN_NO_GROUP)
     return rows.group_by(["label", "cell"]).aggregate(records=rows.count())
 
@@ -225,6 +231,8 @@ def _checked_value(column: Column, unit: times.Unit | None) -> Any:
     value = column.values
     kind = value.type()
     if unit is None:
+        if kind.is_boolean():  # PostgreSQL makes 32-bit integers of these alone
+            value = value.cast("int32")
         if kind.is_boolean() or (kind.is_integer() and not kind.is_uint64()):
             return value.cast("int64")
         if kind.is_floating():
@@ -301,7 +309,10 @@ def _encoded(label: Any) -> Any:
 
 
 def _with_cell(backend: Any, rows: Any, cells: Cells) -> tuple[Any, Any]:
-    """Return the rows, perhaps joined with thresholds, and the cell of each row."""
+    """Return the rows, perhaps joined with thresholds, and the cell of each row.
+
+    The cell of a missing value is null or N.
+    """
     engine = backend.name
     kind = rows.value.type()
     splits = cells.positions[:-1]
@@ -310,6 +321,14 @@ def _with_cell(backend: Any, rows: Any, cells: Cells) -> tuple[Any, Any]:
         is_uniform = cells.line is not None and splits.size > 1 and is_small
         if engine != "postgres" and is_uniform and _line_holds(backend, kind, cells):
             return rows, _on_line(engine, rows.value, cells)
+    rows, cell = _searched(engine, rows, splits)
+    is_missing = _is_missing(engine, rows.value)
+    return rows, _ibis().ifelse(is_missing, _ibis().null("int64"), cell)
+
+
+def _searched(engine: str, rows: Any, splits: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return the rows, perhaps joined with thresholds, and the cell of each, by comparisons."""
+    kind = rows.value.type()
     if kind.is_decimal() and kind.scale is None:
         return rows, _below_negated(rows.value, splits)
     ticks = _ticks_of(kind)
@@ -317,7 +336,8 @@ def _with_cell(backend: Any, rows: Any, cells: Cells) -> tuple[Any, Any]:
         steps = [float(step) for step in np.nextafter(splits, np.inf).tolist()]
         below, kept = 0, steps
     else:
-        above = [math.floor(Fraction(tau) * ticks.each) + 1 for tau in splits.tolist()]
+        listed: list[float] = splits.tolist()
+        above = [math.floor(Fraction(float(tau)) * ticks.each) + 1 for tau in splits]
         below = sum(tick <= ticks.least for tick in above)
         kept = [tick for tick in above[below:] if tick <= ticks.most]
     if not kept:
@@ -352,7 +372,7 @@ def _line_of(cells: Cells) -> tuple[float, float, float, int]:
 
 
 def _on_line(engine: str, value: Any, cells: Cells) -> Any:
-    """Return the cell on a uniform grid. Values beyond inner thresholds never enter the formula."""
+    """Return the cell on a uniform grid; N for NaN, and null for null."""
     ibis = _ibis()
     lower, width, scale, size = _line_of(cells)
     first, last = cells.positions[0].item(), cells.positions[-2].item()
@@ -361,15 +381,22 @@ def _on_line(engine: str, value: Any, cells: Cells) -> Any:
     else:  # the integers between are doubles
         low, high = ibis.literal(math.floor(first)), ibis.literal(math.floor(last))
     is_inside = (value > low) & (value <= high)
-    number = ibis.ifelse(is_inside, value.cast("float64"), _double(last))
-    guess = ((number - _double(lower)) * _double(scale) + _double(0.5)).floor()
-    number_of_guess = guess.cast("float64")
-    divisor = _double(float(size))
+    number, divisor = value.cast("float64"), _double(float(size))
+    if engine == "duckdb":  # which computes a case for its own rows only, and rounds to integers
+        guess = ((number - _double(lower)) * _double(scale)).cast("int32")
+    else:
+        number = ibis.ifelse(is_inside, number, _double(last))
+        guess = ((number - _double(lower)) * _double(scale) + _double(0.5)).floor()
+    guessed = guess.cast("float64")
     if engine == "polars":  # which multiplies by the inverse of a constant
-        divisor = divisor + number_of_guess * _double(0.0)
-    threshold = _double(lower) + _double(width) * number_of_guess / divisor
-    inside = guess - 1 + (number > threshold).cast("int64")
-    return ibis.cases((value <= low, 0), (value > high, size - 1), else_=inside)
+        divisor = divisor + guessed * _double(0.0)
+    threshold = _double(lower) + _double(width) * guessed / divisor
+    inside = guess - 1 + (number > threshold).cast("int32")
+    above = ibis.literal(size - 1)
+    if value.type().is_floating():
+        above = above + value.isnan().cast("int32")
+    none = ibis.null("int32")
+    return ibis.cases((is_inside, inside), (value <= low, 0), (value > high, above), else_=none)
 
 
 def _joined(
@@ -434,7 +461,7 @@ def _ticks_of(kind: Any) -> _Ticks | None:
 
         most = 10**digits - 1
         make = lambda ticks: pyarrow.array([Decimal(written(t)) for t in ticks], own)  # noqa: E731
-        return _Ticks(Fraction(10) ** scale, -most, most, make, written)
+        return _Ticks(Fraction(10**scale), -most, most, make, written)
     if kind.is_date():
         make = lambda ticks: pyarrow.array(ticks, "int32").cast("date32")  # noqa: E731
         each = Fraction(1, int(times.DAY))
@@ -454,7 +481,7 @@ def _ticks_of(kind: Any) -> _Ticks | None:
 
     def moment(tick: int) -> str:
         if kind.is_timestamp():
-            return str(np.datetime64(tick, unit)) + ("+00" if kind.timezone else "")
+            return str(np.array(tick).astype(f"M8[{unit}]")) + ("+00" if kind.timezone else "")
         return f"{tick} microseconds"
 
     make = lambda ticks: pyarrow.array(ticks, "int64").cast(own)  # noqa: E731

@@ -480,7 +480,8 @@ class Grid:
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), column)
         if column.is_lazy:
             _check.choice("nan_policy", nan_policy, NanPolicy)
-            return queries.counts(column, self._cells(), omit=nan_policy == "omit")[0]
+            (own,) = queries.counts(column, self._cells(), omit=nan_policy == "omit")
+            return np.asarray(own)
         least_part = max(_PART, 4 * self.size)
         chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)

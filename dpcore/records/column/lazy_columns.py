@@ -5,11 +5,11 @@ Nothing is fetched from them: ``records.queries`` lets the engine count.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ... import _check
-from .base import Column
-from .polars_series import _PolarsColumn
+from .base import Column, Part
 
 __all__ = ["PURPOSE"]
 
@@ -44,18 +44,18 @@ class _IbisColumn(Column):
         """The name of a column that is taken from a table as it is."""
         operations = _check.extra("ibis.expr.operations", PURPOSE, "sql")
         is_one = hasattr(self.values, "op") and isinstance(self.values.op(), operations.Field)
-        return str(self.values.get_name()) if is_one else None
+        return self.values.get_name() or None if is_one else None
 
     def only(self) -> Column:
-        names = getattr(self.values, "columns", ())
+        names: Any = getattr(self.values, "columns", ())
         return Column.of(self.values[names[0]], self.argument) if len(names) == 1 else self
 
-    def _parts(self) -> Any:
+    def _parts(self) -> Iterator[Part]:
         self.check_in_memory()
         return iter(())
 
 
-class _LazyFrame(_PolarsColumn):
+class _LazyFrame(Column):
     """Stands for the only column of a lazy frame of polars, as ibis has it."""
 
     generality = -1  # asked before other containers of polars
@@ -68,3 +68,6 @@ class _LazyFrame(_PolarsColumn):
     def made(cls, values: Any, argument: str) -> Column:
         ibis = _check.extra("ibis", PURPOSE, "sql")
         return Column.of(ibis.polars.connect({"frame": values}).table("frame"), argument).only()
+
+    def _parts(self) -> Iterator[Part]:
+        raise self._not_one()  # never: ibis has taken its place
