@@ -120,7 +120,8 @@ def counts(
     --------
     >>> import ibis
     >>> import numpy as np
-    >>> table = ibis.memtable({"age": [20.0, 50.5, 90.0]})
+    >>> import pyarrow as pa
+    >>> table = ibis.memtable(pa.table({"age": [20.0, 50.5, 90.0]}))
     >>> cells = Cells(np.array([50.0, 100.0]), None, None)
     >>> counts(Column.of(table.age), cells, omit=False)
     array([[1, 2]])
@@ -129,7 +130,8 @@ def counts(
     rows = _quietly(backend, lambda: query.to_pyarrow().to_pydict())
     out = np.zeros((max(len(groups), 1), cells.positions.size), np.int64)
     label_of = rows.get("label", [None] * len(rows["cell"]))
-    place_of = {_encoded(label): at for at, label in enumerate(groups)}
+    in_digits = backend.name == "postgres"
+    place_of = {_encoded(label, in_digits): at for at, label in enumerate(groups)}
     missing: set[int] = set()
     for cell, label, records in zip(rows["cell"], label_of, rows["records"], strict=True):
         if cell is None or cell == cells.positions.size:
@@ -219,9 +221,16 @@ def _source(columns: Sequence[Column]) -> tuple[Any, Any]:
             what = "must have the same records each time: no random(), sample() or unordered limit"
             raise ParameterError(column.argument, column.described, what)
     engines, is_unbound = columns[0].values._find_backends()
-    if is_unbound or len(engines) > 1:
+    # Two connections with the same address, such as to DuckDB in memory, are equal to ibis.
+    sources = {
+        id(node.source)
+        for column in columns
+        for node in column.values.op().find(operations.PhysicalTable)
+        if hasattr(node, "source")
+    }
+    if is_unbound or len(sources) > 1:
         what = "must be a column of one engine, to which ibis is connected"
-        raise ParameterError("values", f"{len(engines)} engines", what)
+        raise ParameterError(columns[-1].argument, f"{len(sources)} engines", what)
     (relation,) = relations[0]
     return engines[0] if engines else ibis.get_backend(), relation.to_expr()
 
@@ -267,42 +276,62 @@ def _checked_labels(by: Column, groups: Sequence[Label], engine: str) -> tuple[A
     else:
         raise DtypeError("by", f"a column of {kind}", _LABELS)
     places(Column.of(none, "by"), list(groups), "groups")  # refuses as for labels in memory
-    if kind.is_string():
-        return _as_bytes(by.values, engine), [_literal_of_text(label, engine) for label in groups]
+    if kind.is_string() or kind.is_binary():
+        return _as_bytes(by.values, engine), _literals(groups, kind, engine)
     if kind.is_floating():
         return by.values.cast("float64"), [_double(float(label)) for label in groups]
-    convert: Any = bool if kind.is_boolean() else bytes if kind.is_binary() else int
+    convert: Any = bool if kind.is_boolean() else int
     return by.values, [ibis.literal(convert(label), kind) for label in groups]
 
 
 def _as_bytes(labels: Any, engine: str) -> Any:
     """Return text as its bytes, because collations may take different text for equal."""
-    builtin = _ibis().udf.scalar.builtin
-    if engine == "duckdb":
+    is_text = labels.type().is_string()
+    if engine == "duckdb" and is_text:
 
         def encode(value): ...  # type: ignore[no-untyped-def]
 
-        return builtin(encode, signature=(("string",), "binary"))(labels)
-    if engine == "postgres":
+        return _builtin(encode, ("string",), "binary")(labels)
+    if engine == "postgres":  # for which ibis does not write bytes well, so in hexadecimal digits
 
         def convert_to(value, encoding): ...  # type: ignore[no-untyped-def]
 
-        return builtin(convert_to, signature=(("string", "string"), "binary"))(labels, "UTF8")
-    if engine in _BINARY:
+        def encoded(value, form): ...  # type: ignore[no-untyped-def]
+
+        if is_text:
+            labels = _builtin(convert_to, ("string", "string"), "binary")(labels, "UTF8")
+        return _builtin(encoded, ("binary", "string"), "string", "encode")(labels, "hex")
+    if engine in _BINARY or not is_text:
         return labels
     what = f"must hold numbers: {engine} may take different text for equal"
     raise DtypeError("by", "a column of string", what)
 
 
-def _literal_of_text(label: Any, engine: str) -> Any:
+def _literals(labels: Sequence[Any], kind: Any, engine: str) -> list[Any]:
+    """Return the labels as ``_as_bytes`` has them. No engine has text that has no UTF-8."""
     ibis = _ibis()
-    if engine in _BINARY:
-        return ibis.literal(label, "string")
-    return ibis.literal(_encoded(label), "binary")
+    held = [label for label in labels if isinstance(label, bytes) or _is_utf_8(label)]
+    if engine == "postgres":
+        return [ibis.literal(_encoded(label).hex(), "string") for label in held]
+    if engine in _BINARY and kind.is_string():
+        return [ibis.literal(label, "string") for label in held]
+    return [ibis.literal(_encoded(label), "binary") for label in held]
 
 
-def _encoded(label: Any) -> Any:
-    return label.encode("utf-8", "surrogatepass") if isinstance(label, str) else label
+def _builtin(function: Any, arguments: tuple[Any, ...], result: str, name: str = "") -> Any:
+    """Return a function of the engine itself, with the name of a Python function or another."""
+    named = name or function.__name__
+    return _ibis().udf.scalar.builtin(function, name=named, signature=(arguments, result))
+
+
+def _is_utf_8(label: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in label)
+
+
+def _encoded(label: Any, in_digits: bool = False) -> Any:
+    """Return text as bytes, or as those of hexadecimal digits; and other labels unchanged."""
+    encoded = label.encode("utf-8", "surrogatepass") if isinstance(label, str) else label
+    return encoded.hex().encode() if in_digits and isinstance(encoded, bytes) else encoded
 
 
 # Cells
@@ -332,12 +361,13 @@ def _searched(engine: str, rows: Any, splits: NDArray[np.float64]) -> tuple[Any,
     if kind.is_decimal() and kind.scale is None:
         return rows, _below_negated(rows.value, splits)
     ticks = _ticks_of(kind)
+    below, kept = 0, list[Any]()
     if ticks is None:
-        steps = [float(step) for step in np.nextafter(splits, np.inf).tolist()]
-        below, kept = 0, steps
+        with np.errstate(over="ignore"):  # nothing but infinity is above the largest double
+            kept = np.nextafter(splits, np.inf).tolist()
     else:
-        listed: list[float] = splits.tolist()
-        above = [math.floor(Fraction(float(tau)) * ticks.each) + 1 for tau in splits]
+        exact = map(Fraction, splits.astype(object))
+        above = [math.floor(tau * ticks.each) + 1 for tau in exact]
         below = sum(tick <= ticks.least for tick in above)
         kept = [tick for tick in above[below:] if tick <= ticks.most]
     if not kept:
@@ -411,10 +441,11 @@ def _joined(
     arrays = {"step": array, "step_cell": pyarrow.array([last[step] for step in steps])}
     if engine in _AS_OF:
         table = ibis.memtable(pyarrow.table(arrays))
-        ordered = rows.order_by("value") if engine == "polars" else rows
+        first = ibis.asc("value", nulls_first=True)
+        ordered = rows.order_by(first) if engine == "polars" else rows
         joined = ordered.asof_join(table, ordered.value >= table.step)
     else:
-        arrays["next_step"] = pyarrow.concat_arrays([array[1:], array[:0].take([None])])
+        arrays["next_step"] = pyarrow.concat_arrays([array[1:], pyarrow.nulls(1, array.type)])
         table = ibis.memtable(pyarrow.table(arrays))
         inside = table.next_step.isnull() | (rows.value < table.next_step)
         joined = rows.left_join(table, [rows.value >= table.step, inside])
@@ -429,7 +460,7 @@ def _bucket(value: Any, texts: list[str]) -> Any:
 
     kind = value.type().copy(nullable=True)
     steps = ibis.expr.datatypes.Array(kind)
-    search = ibis.udf.scalar.builtin(width_bucket, signature=((kind, steps), "int64"))
+    search = _builtin(width_bucket, (kind, steps), "int64")
     quoted = ",".join(f'"{step}"' for step in texts)
     return search(value, ibis.literal(f"{{{quoted}}}").cast(steps))
 

@@ -15,9 +15,7 @@ from .group_counts import public_groups
 __all__ = ["sql"]
 
 
-def sql(
-    values: Any, grid: Grid, *, by: Any = None, groups: Sequence[Label] | None = None
-) -> str:
+def sql(values: Any, grid: Grid, *, by: Any = None, groups: Sequence[Label] | None = None) -> str:
     """Return the query with which an engine counts a column. It fetches no record.
 
     Parameters
@@ -44,8 +42,9 @@ def sql(
     Examples
     --------
     >>> import ibis
+    >>> import pyarrow as pa
     >>> import dpcore as dp
-    >>> ages = ibis.memtable({"age": [31, 45, 62]}, name="people").age
+    >>> ages = ibis.memtable(pa.table({"age": [31, 45, 62]})).age
     >>> print(dp.sql(ages, dp.Grid([50.0])))
     SELECT
     ...

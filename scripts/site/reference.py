@@ -46,7 +46,7 @@ PAGES: Final = (
         "Grids and counts",
         "A grid is public: it says at which thresholds a curve is known. Counts of chunks add up.",
         "dpcore",
-        "Grid TableGrid score_counts polynomial_sums PolynomialSums",
+        "Grid TableGrid score_counts polynomial_sums PolynomialSums sql",
     ),
     _page(
         "results",
@@ -206,7 +206,7 @@ PAGES: Final = (
         "All errors of dpcore, but for those of its modules.",
         "dpcore",
         "DpcoreError DtypeError ParameterError MissingValueError MissingExtraError FormatError"
-        " ConvergenceError DpcoreWarning",
+        " EngineError ConvergenceError DpcoreWarning",
     ),
 )
 

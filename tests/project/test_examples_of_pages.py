@@ -199,3 +199,15 @@ def test_counts_stay_as_they_are():
     counts.flags.writeable = False
     assert dp.cdf_from_counts(counts, GRID, epsilon=1.0).n == 50
     np.testing.assert_array_equal(counts, COUNTS)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_tables_in_a_database(capsys):
+    """Half a page runs, and prints a median and a query that fetches counts."""
+    page = (ROOT / "docs" / "guides" / "large-data.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = run(example)
+    median, query = capsys.readouterr().out.split("\n", 1)
+    assert abs(float(median) - 45) <= 2
+    assert 'COUNT(*) AS "records"' in query
+    assert list(names["curves"]) == ["north", "south"]
