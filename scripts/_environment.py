@@ -166,7 +166,7 @@ def lowest_versions(extras: Iterable[str]) -> list[str]:
             names = filter(None, own[1].split(","))
             waiting += [r for name in names for r in project["optional-dependencies"][name]]
             continue
-        bound = re.fullmatch(r"([\w.-]+)>=([\w.]+)(;.*)?", requirement)
+        bound = re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)(;.*)?", requirement)
         if bound is None:
             raise SetupError(f"pyproject.toml gives no lower bound in {requirement!r}")
         found.add(f"{bound[1]}=={bound[2]}{bound[3] or ''}")

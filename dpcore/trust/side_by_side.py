@@ -103,8 +103,9 @@ class Overview:
     Examples
     --------
     >>> from dpcore.trust import overview
-    >>> overview(10_000, 256, 0.5).options[-1].model
-    'local'
+    >>> found = overview(10_000, 256, 0.5)
+    >>> [(option.model, option.servers) for option in found.options[-2:]]
+    [('square-wave', 1), ('local', 1)]
     """
 
     clients: int

@@ -152,17 +152,17 @@ PAGES: Final = (
         "The protocols for which the trust models stand: reports are bytes.",
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
-        " Opened opened release release_scores release_sum ReleasedSum vector_sum ReportError"
-        " RoundError PointwiseCDF PointwiseClient Aggregator FunctionServers SharedVectors"
-        " SimulatedSum",
+        " Opened opened release release_scores release_sum ReleasedSum vector_sum projection"
+        " hosmer_lemeshow risk_group_sums ReportError RoundError PointwiseCDF PointwiseClient"
+        " Aggregator FunctionServers SharedVectors SimulatedSum",
     ),
     _page(
         "functions",
         "dpcore.trust.functions",
         "Functions of a record that clients and servers can sum, and their bounds.",
         "dpcore.trust.functions",
-        "One Step Identity Groups Polynomials Vector Product Together Coarse Box Ball Bound"
-        " Function function_from",
+        "One Step Identity Groups Polynomials ProjectionSums Vector Product Together Coarse Box"
+        " Ball Bound Function function_from",
     ),
     _page(
         "comparison",

@@ -211,3 +211,11 @@ def test_tables_in_a_database(capsys):
     assert abs(float(median) - 45) <= 2
     assert 'COUNT(*) AS "records"' in query
     assert list(names["curves"]) == ["north", "south"]
+
+
+def test_the_page_of_sums(capsys):
+    page = (ROOT / "docs" / "guides" / "sums.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    run(example)
+    shown = re.findall(r"print\(.*\)  # (.*)", example)
+    assert capsys.readouterr().out.splitlines() == shown == ["45 12", "45", "True"]

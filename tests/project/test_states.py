@@ -212,9 +212,10 @@ REFUSED = (
 )
 OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse ConsistentTree
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
-FunctionSharing Grid Groups Identity One Plan Polynomials Privacy Product Protocol
+FunctionSharing Grid Groups Identity One Overview Plan Polynomials Privacy Product
+ProjectionSums Protocol
 SecureAggregation SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
-UnaryEncoding Vector"""
+TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own

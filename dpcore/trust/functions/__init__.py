@@ -7,6 +7,7 @@ from .bounds import Ball, Bound, Box
 from .combined import Coarse, Product, Together
 from .function import Function, function_from
 from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
+from .of_projections import ProjectionSums
 
 __all__ = [
     "Ball",
@@ -19,6 +20,7 @@ __all__ = [
     "One",
     "Polynomials",
     "Product",
+    "ProjectionSums",
     "Step",
     "Together",
     "Vector",

@@ -15,7 +15,7 @@ from ...errors import ParameterError
 from .bounds import MOST_SIZE, Bound, Box, InGroups
 from .function import Function
 
-__all__ = ["Groups", "Identity", "One", "Polynomials", "Step", "Vector"]
+__all__ = ["Groups", "Identity", "OfOne", "One", "Polynomials", "Reals", "Step", "Vector"]
 
 _MOST_NUMBERS: Final = 2**24
 _MOST_DEGREE: Final = 128
@@ -61,7 +61,7 @@ class One(Function):
 
 
 @dataclass(frozen=True, slots=True)
-class _OfOne(Function):
+class OfOne(Function):
     """A function of one number of the record."""
 
     @property
@@ -75,7 +75,7 @@ class _OfOne(Function):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(_OfOne):
+class Step(OfOne):
     """1 where a number is at most a threshold, and 0 elsewhere: a point of a distribution function.
 
     Parameters
@@ -122,7 +122,7 @@ class Step(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity(_OfOne):
+class Identity(OfOne):
     """A number of the record, clipped to bounds.
 
     Parameters
@@ -171,7 +171,7 @@ class Identity(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
-class Groups(_OfOne):
+class Groups(OfOne):
     """In which of several half-open groups a number is: 1 for that one, and 0 for the others.
 
     Parameters
@@ -234,7 +234,7 @@ class Groups(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomials(_OfOne):
+class Polynomials(OfOne):
     """Polynomials of a number, scaled to [-1, 1]: P_1, ..., P_K, or x, ..., x^K.
 
     Parameters

@@ -1,0 +1,219 @@
+"""Statistics of released sums: the same values as of one curator's, whoever made the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..curves.projection import Projection
+from ..errors import DtypeError, ParameterError
+from ..noise.sources import source
+from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.right_labels import RightLabels
+from ..summaries.polynomials import FIXED_POINT
+from .functions.combined import Product, Together
+from .functions.function import Function
+from .functions.of_numbers import Groups, Identity
+from .functions.of_projections import ProjectionSums
+from .functions.sum_noise import SumNoise
+from .protocol.released_sums import ReleasedSum
+from .protocol.trust_models import Summing, names_of
+
+__all__ = ["hosmer_lemeshow", "projection", "risk_group_sums"]
+
+_LABELS: Final = Groups([0, 1, 2])  # negatives, positives
+_BITS: Final = 61  # of a total of a projection, with its fixed point
+
+
+def projection(released: ReleasedSum) -> Projection:
+    """Return the projection of which the sums have been released.
+
+    Parameters
+    ----------
+    released
+        The sum of ``functions.ProjectionSums``.
+
+    Returns
+    -------
+    Projection
+        As ``dpcore.project`` makes it. The guarantee is that of the sum.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is another sum, or the number of records is not public.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, of = np.random.default_rng(1), dp.trust.functions.ProjectionSums(130, 210)
+    >>> heights, trust = rng.normal(170, 8, 5000), dp.trust.DistributedNoise(rho=0.5, clients=5000)
+    >>> found = dp.trust.projection(dp.trust.vector_sum(heights, of, trust, rng=rng))
+    >>> round(found.curve(dp.Grid.uniform(130, 210, 160)).isotonic().quantile(0.5))
+    170
+    """
+    n = _checked(released, isinstance(getattr(released, "function", None), ProjectionSums))
+    of = released.function
+    assert isinstance(of, ProjectionSums)
+    bits = min(FIXED_POINT, _BITS - max(1, n).bit_length())
+    return Projection(
+        lower=of.lower,
+        upper=of.upper,
+        n=n,
+        totals=tuple(round(math.ldexp(total, bits)) for total in released.total.tolist()),
+        bits=bits,
+        variance=float(released.deviation.max()) ** 2,
+        basis="legendre",
+        budgets=of.budgets,
+        privacy=released.privacy,
+        mechanism=released.mechanism,
+    )
+
+
+def risk_group_sums(edges: Sequence[float]) -> Product:
+    """Return the function of (label, probability) whose sum ``hosmer_lemeshow`` reads.
+
+    For each group of predicted probabilities it counts negatives and positives, and adds up the
+    probabilities.
+
+    Parameters
+    ----------
+    edges
+        (G + 1,) public ascending edges, the first 0 and the last 1. A group has lower < probability
+        <= upper, and the first one has 0, too. They may be quantiles of a released curve.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The edges are not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> of = dp.trust.risk_group_sums([0, 0.5, 1])
+    >>> of.values(np.array([[1.0, 0.75]])).tolist()  # a positive
+    [[0.0, 0.0, 0.0, 0.0, 1.0, 0.75]]
+    """
+    array = _check.array("edges", edges, "iuf", "must be numbers").astype(np.float64)
+    if array.ndim != 1 or array.size < 2 or array[0] != 0.0 or array[-1] != 1.0:
+        raise ParameterError("edges", edges, "must begin with 0 and end with 1")
+    groups = Groups([-np.inf, *array[1:-1].tolist(), np.inf], at=1, closed="right")
+    return Product(groups, Together([_LABELS, Identity(0.0, 1.0, at=1)]))
+
+
+def hosmer_lemeshow(
+    released: ReleasedSum, trust: Summing | None = None, *, fitted: bool = True
+) -> HosmerLemeshow:
+    """Return the Hosmer-Lemeshow test of released sums, Algorithm 2 of the ECDF paper.
+
+    Parameters
+    ----------
+    released
+        The sum of ``risk_group_sums``.
+    trust
+        The trust model that released it. ``pvalue`` and ``under_noise`` simulate it. None: they
+        raise an error.
+    fitted
+        As in ``statistics.HosmerLemeshow.from_curves``.
+
+    Returns
+    -------
+    HosmerLemeshow
+        Its expected numbers are sums of the probabilities themselves.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is another sum, the number of records is not public, or another trust model has made it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, of = np.random.default_rng(1), dp.trust.risk_group_sums([0, 0.25, 0.5, 0.75, 1])
+    >>> scores = rng.random(10_000)
+    >>> records = np.stack([rng.random(10_000) < scores, scores], axis=1)
+    >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
+    >>> released = dp.trust.vector_sum(records, of, trust, rng=rng)
+    >>> test = dp.trust.hosmer_lemeshow(released, trust, fitted=False)
+    >>> test.degrees_of_freedom, test.pvalue > 0.01
+    (4, True)
+    """
+    edges = _edges(getattr(released, "function", None))
+    n = _checked(released, edges is not None)
+    assert edges is not None
+    of_groups = released.total.reshape(-1, 3)  # negatives, positives, probabilities
+    observed, positives = of_groups[:, :2], of_groups[:, 2]
+    test = HosmerLemeshow(
+        edges,
+        observed,
+        np.stack([observed.sum(axis=1) - positives, positives], axis=1),
+        released.deviation.reshape(-1, 3)[:, :2],
+        np.ones(len(of_groups), np.int64),
+        np.zeros(len(of_groups)),
+        n,
+        released.privacy,
+        fitted,
+    )
+    if trust is None:
+        return test
+    if not isinstance(trust, Summing):
+        raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(Summing)}")
+    if trust.describe() != dict(released.mechanism):
+        raise ParameterError("trust", trust, "must be the one that released the sum")
+    noise = trust.sum_noise(released.function, "replace-one")
+    return replace(test, simulation=_Simulation(test, noise))
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The test of simulated labels, with the expected numbers that were released.
+
+    These are in the denominators, so they stay fixed. Numbers before noise are drawn around the
+    released ones, and labels are drawn to fit these.
+    """
+
+    test: HosmerLemeshow
+    noise: SumNoise
+
+    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+        steps = self.noise.drawn(source(rng)) * self.noise.lattice.units
+        of_counts, of_sums = np.split(steps.reshape(-1, 3), [2], axis=1)
+        released = self.test.expected
+        # Noise of the sizes is in the expected negatives, too: it is that of the observed numbers.
+        sizes = np.maximum(released.sum(axis=1) - of_counts.sum(axis=1), 0.0)
+        expected = np.clip(released[:, 1] - of_sums[:, 0], 0.0, sizes)
+        rates = np.divide(expected, sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
+        records = np.rint(sizes).astype(np.int64)
+        positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
+        observed = np.stack([records - positives, positives], axis=1) + of_counts
+        return replace(self.test, observed=observed, simulation=None)
+
+
+def _checked(released: object, is_right: bool) -> int:
+    """Return the public number of records, or refuse a sum."""
+    _check.instance("released", released, ReleasedSum, "must be a ReleasedSum")
+    assert isinstance(released, ReleasedSum)
+    if not is_right:
+        what = "must be of ProjectionSums or risk_group_sums, whichever is read here"
+        raise ParameterError("released", released.function.name, what)
+    if released.n is None:
+        raise ParameterError("released", None, "must have a public number of records")
+    return released.n
+
+
+def _edges(function: Function | None) -> NDArray[np.float64] | None:
+    """Return the edges of ``risk_group_sums``; None if it is another function."""
+    if not isinstance(function, Product) or not isinstance(function.first, Groups):
+        return None
+    inner = function.first.edges[1:-1]
+    edges = [0.0, *inner, 1.0]
+    return np.array(edges) if function == risk_group_sums(edges) else None

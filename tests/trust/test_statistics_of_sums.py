@@ -1,0 +1,172 @@
+"""Statistics of released sums: what one curator's are made of, from every trust model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.curves.distances import kolmogorov_smirnov
+from dpcore.mechanisms import PolynomialProjection
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.summaries.polynomials import scheme
+from dpcore.trust import (
+    Central,
+    Client,
+    DistributedNoise,
+    Protocol,
+    SecureAggregation,
+    Server,
+    agree,
+    release_sum,
+    risk_group_sums,
+    vector_sum,
+)
+from dpcore.trust.functions import Identity, ProjectionSums
+from tests.trust.rounds import RNG, ROUND
+
+GRID = dp.Grid.uniform(0, 1, 200)
+EDGES = [0.0, 0.2, 0.5, 1.0]
+
+
+def records(n, seed=1):
+    rng = RNG(seed)
+    scores = rng.random(n)
+    return np.stack([rng.random(n) < scores, scores], axis=1).astype(float)
+
+
+# --- projections
+
+
+@pytest.mark.parametrize("budgets", ["auto", "equal"])
+@pytest.mark.parametrize("degree", [1, 8, 33])
+def test_exact_sums_are_those_of_a_curator(degree, budgets):
+    values = RNG(1).beta(2, 5, 500)
+    of = ProjectionSums(0, 1, degree, budgets)
+    found = dp.trust.projection(vector_sum(values, of, SecureAggregation(), rng=RNG(2)))
+    own = scheme(degree, "legendre", budgets, "exact")
+    sums = dp.polynomial_sums(values, 0, 1, degree=degree).sums
+    exact = np.array(own.totals(sums, 28), float)
+    assert np.abs(np.array(found.totals) - exact).max() < 2.0**28 * 1e-3
+    assert found.variance < 1e-6
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}])
+@pytest.mark.parametrize("degree", [4, 32])
+def test_the_noise_is_that_of_a_curator(budget, degree):
+    mechanism = PolynomialProjection(**budget, degree=degree)
+    values = RNG(1).random(100)
+    for trust in (Central(**budget), DistributedNoise(**budget, clients=100, records=None)):
+        released = vector_sum(values, ProjectionSums(0, 1, degree), trust, rng=RNG(1))
+        found = dp.trust.projection(released)
+        assert found.variance == pytest.approx(mechanism.noise().variance, rel=1e-3)
+        assert found.privacy == released.privacy
+
+
+def test_a_vector_is_as_far_from_another_as_the_scheme_says():
+    of = ProjectionSums(-1, 1, 16)
+    values = of.values(np.cos(np.linspace(0, np.pi, 600))[:, np.newaxis])
+    apart = np.linalg.norm(values[:, np.newaxis] - values, axis=2).max()
+    assert 0.99 * of.bound.change < apart <= of.bound.change
+    assert np.all(np.abs(values) <= np.array(of.bound.upper) + 1e-12)
+
+
+@pytest.mark.needs_jit
+def test_many_sites_have_the_distance_of_one():
+    values, exact = RNG(3).beta(2, 5, 5000), None
+    exact = dp.cdf(values, GRID, dp.mechanisms.NoNoise())
+    trust = DistributedNoise(epsilon=0.5, delta=1e-6, clients=100, records=None)
+    one = PolynomialProjection(0.5, delta=1e-6)
+    sites, alone = [], []
+    for seed in range(60):
+        released = vector_sum(values, ProjectionSums(0, 1), trust, rng=RNG(seed))
+        curve = dp.trust.projection(released).curve(GRID).isotonic()
+        sites.append(kolmogorov_smirnov(curve, exact))
+        found = dp.project(values, 0, 1, mechanism=one, rng=RNG(seed + 1000))
+        alone.append(kolmogorov_smirnov(found.curve(GRID).isotonic(), exact))
+    assert np.mean(sites) <= 1.1 * np.mean(alone)
+
+
+# --- Hosmer-Lemeshow
+
+
+def test_a_round_has_the_groups_of_the_published_test():
+    given = records(40)
+    trust = SecureAggregation()
+    protocol = Protocol.of_function(trust, risk_group_sums(EDGES), ROUND)
+    servers, rng = [Server(protocol), Server(protocol)], RNG(2)
+    for record in given:
+        for server, report in zip(servers, Client(protocol, rng).report(record), strict=True):
+            server.add(report)
+    agree(servers)
+    released = release_sum([server.close() for server in servers])
+    test = dp.trust.hosmer_lemeshow(released, fitted=False)
+    at = np.searchsorted(EDGES[1:-1], given[:, 1])
+    positives = np.bincount(at, given[:, 0], 3)
+    sizes, probabilities = np.bincount(at, minlength=3), np.bincount(at, given[:, 1], 3)
+    assert np.allclose(test.observed, np.stack([sizes - positives, positives], axis=1))
+    assert np.allclose(test.expected[:, 1], probabilities, atol=1e-3)
+    assert np.allclose(test.expected.sum(axis=1), sizes)
+    assert np.array_equal(test.edges, EDGES)
+    with pytest.raises(dp.DpcoreError):
+        _ = test.pvalue  # nobody said which trust model
+
+
+def test_the_noise_is_that_of_algorithm_2():
+    trust = DistributedNoise(epsilon=1.0, clients=1000)
+    released = vector_sum(records(1000), risk_group_sums(EDGES), trust, rng=RNG(1))
+    ours = dp.trust.hosmer_lemeshow(released).deviations
+    given = records(1000)
+    # A third of epsilon, more or less, goes into the quantiles there.
+    theirs = hosmer_lemeshow_by_groups(given[:, 0] > 0, given[:, 1], epsilon=1.0, rng=RNG(1))
+    assert ours.max() < theirs.deviations.min()
+    assert np.allclose(ours, 32**0.5, rtol=0.02)  # discrete Laplace noise of scale 4
+
+
+@pytest.mark.sample(1)
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_a_right_model_is_rejected_as_often_as_stated(epsilon):
+    trust, of = DistributedNoise(epsilon=epsilon, clients=2000), risk_group_sums(EDGES)
+    low = 0
+    for seed in range(40):
+        released = vector_sum(records(2000, seed), of, trust, rng=RNG(seed))
+        test = dp.trust.hosmer_lemeshow(released, trust, fitted=False)
+        low += test.pvalue <= 0.1
+    assert low <= 12  # 4 in expectation
+
+
+def test_a_wrong_model_is_found():
+    given = records(5000)
+    given[:, 1] **= 2
+    trust = DistributedNoise(epsilon=1.0, clients=5000)
+    released = vector_sum(given, risk_group_sums(EDGES), trust, rng=RNG(1))
+    assert dp.trust.hosmer_lemeshow(released, trust, fitted=False).pvalue <= 0.001
+    again = dp.load(released.to_json())
+    assert dp.trust.hosmer_lemeshow(again, trust).statistic > 100
+
+
+# --- errors
+
+
+def test_other_sums_and_edges_are_refused():
+    trust = DistributedNoise(epsilon=1.0, clients=10)
+    numbers = vector_sum(np.ones(10), Identity(0, 1), trust, rng=RNG(1))
+    groups = vector_sum(records(10), risk_group_sums(EDGES), trust, rng=RNG(1))
+    for read in (dp.trust.projection, dp.trust.hosmer_lemeshow):
+        with pytest.raises(dp.ParameterError, match="released"):
+            read(numbers)
+        with pytest.raises(dp.DtypeError, match="released"):
+            read(3)
+    with pytest.raises(dp.ParameterError, match="trust"):
+        dp.trust.hosmer_lemeshow(groups, DistributedNoise(epsilon=2.0, clients=10))
+    with pytest.raises(dp.DtypeError, match="trust"):
+        dp.trust.hosmer_lemeshow(groups, dp.trust.Local(1.0, 10))
+    unknown = vector_sum(
+        [0.5], ProjectionSums(0, 1), Central(rho=1.0), neighbours="add-or-remove-one", rng=RNG(1)
+    )
+    with pytest.raises(dp.ParameterError, match="public"):
+        dp.trust.projection(unknown)
+    for edges in ([0.0], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], "ab", [0.0, 2.0]):
+        with pytest.raises(dp.DpcoreError, match="edges"):
+            risk_group_sums(edges)
