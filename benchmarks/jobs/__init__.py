@@ -10,6 +10,7 @@ from . import (
     checks,
     clients,
     counts,
+    engines,
     first_use,
     function_sharing,
     hierarchy,
@@ -40,6 +41,7 @@ JOBS = explained(
     (
         *counts.JOBS,
         *partitions.JOBS,
+        *engines.JOBS,
         *legendre.JOBS,
         *noise.JOBS,
         *trees.JOBS,

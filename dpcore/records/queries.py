@@ -411,16 +411,21 @@ def _on_line(engine: str, value: Any, cells: Cells) -> Any:
     else:  # the integers between are doubles
         low, high = ibis.literal(math.floor(first)), ibis.literal(math.floor(last))
     is_inside = (value > low) & (value <= high)
-    number, divisor = value.cast("float64"), _double(float(size))
-    if engine == "duckdb":  # which computes a case for its own rows only, and rounds to integers
-        guess = ((number - _double(lower)) * _double(scale)).cast("int32")
-    else:
+    number, at_zero = value.cast("float64"), lower == 0.0
+    if engine != "duckdb":  # which computes a case for its own rows only
         number = ibis.ifelse(is_inside, number, _double(last))
-        guess = ((number - _double(lower)) * _double(scale) + _double(0.5)).floor()
+    position = (number if at_zero else number - _double(lower)) * _double(scale)
+    # DuckDB rounds to integers, and others do so down.
+    guess = position.cast("int32") if engine == "duckdb" else (position + _double(0.5)).floor()
     guessed = guess.cast("float64")
-    if engine == "polars":  # which multiplies by the inverse of a constant
-        divisor = divisor + guessed * _double(0.0)
-    threshold = _double(lower) + _double(width) * guessed / divisor
+    if size & (size - 1) == 0:  # the width of a cell has no rounding error
+        distance = _double(width / size) * guessed
+    else:
+        divisor = _double(float(size))
+        if engine == "polars":  # which multiplies by the inverse of a constant
+            divisor = divisor + guessed * _double(0.0)
+        distance = _double(width) * guessed / divisor
+    threshold = distance if at_zero else _double(lower) + distance
     inside = guess - 1 + (number > threshold).cast("int32")
     above = ibis.literal(size - 1)
     if value.type().is_floating():
