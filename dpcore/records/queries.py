@@ -81,6 +81,14 @@ class _Ticks(NamedTuple):
     text: Callable[[int], str]
 
 
+class _Named(NamedTuple):
+    """Labels of records, those of groups as the engine has them, and the places of these."""
+
+    labels: Any
+    wanted: list[Any]
+    places: list[int]
+
+
 def counts(
     column: Column,
     cells: Cells,
@@ -127,22 +135,23 @@ def counts(
     array([[1, 2]])
     """
     backend, query = _query(column, cells, by, groups)
-    rows = _quietly(backend, lambda: query.to_pyarrow().to_pydict())
-    out = np.zeros((max(len(groups), 1), cells.positions.size), np.int64)
-    label_of = rows.get("label", [None] * len(rows["cell"]))
-    in_digits = backend.name == "postgres"
-    place_of = {_encoded(label, in_digits): at for at, label in enumerate(groups)}
-    missing: set[int] = set()
-    for cell, label, records in zip(rows["cell"], label_of, rows["records"], strict=True):
-        if cell is None or cell == cells.positions.size:
-            missing.add(_MISSING)
-        elif cell < 0:
-            missing.add(cell)
-        else:
-            out[place_of[_encoded(label)] if groups else 0, cell] += records
-    for cell, argument in ((_MISSING, "values"), (_WITHOUT_LABEL, "by")):
-        if cell in missing and not omit:
+    fetched = _quietly(backend, query.to_pyarrow)
+    size = cells.positions.size
+    cell = fetched["cell"].fill_null(size).to_numpy().astype(np.int64)
+    records = fetched["records"].to_numpy()
+    for argument, missing in (("values", (_MISSING, size)), ("by", (_WITHOUT_LABEL,))):
+        if np.isin(cell, missing).any() and not omit:
             raise MissingValueError(argument)
+    counted = (cell >= 0) & (cell < size)
+    out = np.zeros((max(len(groups), 1), size), np.int64)
+    place = np.zeros(cell.size, np.int64)
+    if "place" in fetched.column_names:
+        place = fetched["place"].fill_null(-1).to_numpy()
+    elif "label" in fetched.column_names:  # from PostgreSQL
+        place_of = {_digits(label): at for at, label in enumerate(groups)}
+        place = np.array([place_of.get(label, -1) for label in fetched["label"].to_pylist()], int)
+    counted &= place >= 0
+    np.add.at(out, (place[counted], cell[counted]), records[counted])
     return out
 
 
@@ -168,30 +177,45 @@ def _query(
     return backend, _quietly(backend, lambda: _built(backend, table, value, cells, named))
 
 
-def _built(
-    backend: Any, table: Any, value: Any, cells: Cells, named: tuple[Any, list[Any]] | None
-) -> Any:
+def _built(backend: Any, table: Any, value: Any, cells: Cells, named: _Named | None) -> Any:
     ibis = _ibis()
-    selected = {"value": value} if named is None else {"value": value, "label": named[0]}
+    selected = {"value": value} if named is None else {"value": value, "label": named.labels}
     rows = table.select(**selected)
     rows, cell = _with_cell(backend, rows, cells)
     if named is None:
         rows = rows.select(cell=cell)
         return rows.group_by("cell").aggregate(records=rows.count())
     rows = rows.select("label", cell=cell)
-    no_label = ibis.null(rows.label.type())
-    is_wanted = rows.label.isin(named[1]) if named[1] else ibis.literal(False)
+    if backend.name == "postgres":  # where a table of labels would need the right to make tables
+        literals = [ibis.literal(label, rows.label.type()) for label in named.wanted]
+        is_wanted = rows.label.isin(literals) if literals else ibis.literal(False)
+        group, name = rows.label, "label"
+    else:
+        rows = _with_place(rows, named)
+        is_wanted, group, name = rows.place.notnull(), rows.place, "place"
     cell = ibis.cases(
         (rows.cell.isnull() | (rows.cell == cells.positions.size), _MISSING),
         (_is_missing(backend.name, rows.label), _WITHOUT_LABEL),
         (is_wanted, rows.cell),
         else_=_IN_NO_GROUP,
     )
-    rows = rows.select("label", cell=cell)
+    rows = rows.select(cell=cell, **{name: group})
     # Labels are needed of records that count, and are public there.
-    rows = rows.select("cell", label=ibis.ifelse(rows.cell < 0, no_label, rows.label))
+    nothing = ibis.null(rows[name].type())
+    rows = rows.select("cell", **{name: ibis.ifelse(rows.cell < 0, nothing, rows[name])})
     rows = rows.filter(rows.cell != _IN_NO_GROUP)
-    return rows.group_by(["label", "cell"]).aggregate(records=rows.count())
+    return rows.group_by([name, "cell"]).aggregate(records=rows.count())
+
+
+def _with_place(rows: Any, named: _Named) -> Any:
+    """Return the rows with the place of their label among the groups; null of other labels."""
+    ibis = _ibis()
+    pyarrow = _check.extra("pyarrow", PURPOSE, "sql")
+    kind = rows.label.type().copy(nullable=True)
+    wanted = pyarrow.array(named.wanted, kind.to_pyarrow())
+    arrays = {"wanted": wanted, "place": pyarrow.array(named.places, "int32")}
+    table = ibis.memtable(pyarrow.table(arrays))
+    return rows.left_join(table, rows.label == table.wanted)
 
 
 # What may be counted
@@ -263,9 +287,8 @@ def _checked_value(column: Column, unit: times.Unit | None) -> Any:
     return value
 
 
-def _checked_labels(by: Column, groups: Sequence[Label], engine: str) -> tuple[Any, list[Any]]:
+def _checked_labels(by: Column, groups: Sequence[Label], engine: str) -> _Named:
     """Return the labels in a type that is compared by equality, and those that are wanted."""
-    ibis = _ibis()
     kind = by.values.type()
     if kind.is_string():
         none: NDArray[Any] = np.empty(0, "U1")
@@ -276,12 +299,21 @@ def _checked_labels(by: Column, groups: Sequence[Label], engine: str) -> tuple[A
     else:
         raise DtypeError("by", f"a column of {kind}", _LABELS)
     places(Column.of(none, "by"), list(groups), "groups")  # refuses as for labels in memory
+    # No engine has text that has no UTF-8.
+    held = [at for at, label in enumerate(groups) if not isinstance(label, str) or _is_utf_8(label)]
+    convert: Callable[[Any], Any] = _encoded
+    labels = by.values
     if kind.is_string() or kind.is_binary():
-        return _as_bytes(by.values, engine), _literals(groups, kind, engine)
-    if kind.is_floating():
-        return by.values.cast("float64"), [_double(float(label)) for label in groups]
-    convert: Any = bool if kind.is_boolean() else int
-    return by.values, [ibis.literal(convert(label), kind) for label in groups]
+        labels = _as_bytes(labels, engine)
+        if engine == "postgres":
+            convert = _digits
+        elif labels.type().is_string():
+            convert = str
+    elif kind.is_floating():
+        labels, convert = labels.cast("float64"), float
+    else:
+        convert = bool if kind.is_boolean() else int
+    return _Named(labels, [convert(groups[at]) for at in held], held)
 
 
 def _as_bytes(labels: Any, engine: str) -> Any:
@@ -307,31 +339,24 @@ def _as_bytes(labels: Any, engine: str) -> Any:
     raise DtypeError("by", "a column of string", what)
 
 
-def _literals(labels: Sequence[Any], kind: Any, engine: str) -> list[Any]:
-    """Return the labels as ``_as_bytes`` has them. No engine has text that has no UTF-8."""
-    ibis = _ibis()
-    held = [label for label in labels if isinstance(label, bytes) or _is_utf_8(label)]
-    if engine == "postgres":
-        return [ibis.literal(_encoded(label).hex(), "string") for label in held]
-    if engine in _BINARY and kind.is_string():
-        return [ibis.literal(label, "string") for label in held]
-    return [ibis.literal(_encoded(label), "binary") for label in held]
-
-
 def _builtin(function: Any, arguments: tuple[Any, ...], result: str, name: str = "") -> Any:
     """Return a function of the engine itself, with the name of a Python function or another."""
     named = name or function.__name__
     return _ibis().udf.scalar.builtin(function, name=named, signature=(arguments, result))
 
 
-def _is_utf_8(label: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in label)
+def _is_utf_8(label: Any) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in str(label))
 
 
-def _encoded(label: Any, in_digits: bool = False) -> Any:
-    """Return text as bytes, or as those of hexadecimal digits; and other labels unchanged."""
-    encoded = label.encode("utf-8", "surrogatepass") if isinstance(label, str) else label
-    return encoded.hex().encode() if in_digits and isinstance(encoded, bytes) else encoded
+def _encoded(label: Any) -> Any:
+    """Return text as bytes, and other labels unchanged."""
+    return label.encode("utf-8", "surrogatepass") if isinstance(label, str) else label
+
+
+def _digits(label: Any) -> Any:
+    """Return text and bytes in hexadecimal digits, and other labels unchanged."""
+    return _encoded(label).hex() if isinstance(label, str | bytes) else label
 
 
 # Cells
