@@ -219,3 +219,11 @@ def test_the_page_of_sums(capsys):
     run(example)
     shown = re.findall(r"print\(.*\)  # (.*)", example)
     assert capsys.readouterr().out.splitlines() == shown == ["45 12", "45", "True"]
+
+
+@pytest.mark.needs_jit
+def test_thousands_of_groups(capsys):
+    page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    run(example)
+    assert capsys.readouterr().out == "(10000,) 27\n"
