@@ -93,7 +93,7 @@ class RunningCDF(RunningCurve):
     def __init__(
         self,
         grid: Grid,
-        horizon: int | None,
+        horizon: int | None = None,
         mechanism: StreamMechanism | None = None,
         *,
         epsilon: float | Fraction | None = None,

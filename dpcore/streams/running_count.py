@@ -93,7 +93,7 @@ class RunningCount(Stream):
 
     def __init__(
         self,
-        horizon: int | None,
+        horizon: int | None = None,
         mechanism: StreamMechanism | None = None,
         *,
         epsilon: float | Fraction | None = None,

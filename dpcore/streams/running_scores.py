@@ -89,7 +89,7 @@ class RunningScores(RunningCurve):
     def __init__(
         self,
         grid: Grid,
-        horizon: int | None,
+        horizon: int | None = None,
         mechanism: StreamMechanism | None = None,
         *,
         epsilon: float | Fraction | None = None,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._process import Owner
+from ..curves.shown import cost, line
 from ..errors import DpcoreError, DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import Account, unwatched
@@ -219,6 +220,11 @@ class Stream(ABC):
             raise FormatError("a saved stream with a missing or contradictory field") from None
         saved.claim(target, content)
         return stream
+
+    def __repr__(self) -> str:
+        steps = f"step {self.step}" + ("" if self._horizon is None else f" of {self._horizon}")
+        last = "" if self._window is None else f", the last {self._window}"
+        return line(type(self).__name__, f"{steps}{last}, {cost(self.privacy)}")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise DtypeError(

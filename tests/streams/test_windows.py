@@ -363,3 +363,10 @@ def test_a_whole_number_of_numpy_is_a_window(tmp_path):
     assert type(count.window) is int
     count.save(tmp_path / "count")
     assert RunningCount.resume(tmp_path / "count").window == 7
+
+
+def test_a_stream_says_on_a_line_what_it_is():
+    week = RunningCount(window=7, epsilon=1.0, neighbours="add-or-remove-one")  # no horizon needed
+    week.extend([3] * 9)
+    assert repr(week) == "<RunningCount: step 9, the last 7, epsilon = 1>"
+    assert repr(RunningCount(365, rho=0.5)).startswith("<RunningCount: step 0 of 365, rho = 0.5")
