@@ -20,7 +20,7 @@ from ..mechanisms.running import Questions
 from ..statistics.areas import Slopes, slopes_of
 from .base import StreamNoise
 
-__all__ = ["AreaChange", "Monitoring", "warn_of_few"]
+__all__ = ["AreaChange", "Monitoring", "may_be_empty", "warn_of_few"]
 
 Reals = NDArray[np.float64]
 
@@ -29,6 +29,7 @@ _ROWS_AT_ONCE: Final = 2**10
 _SHARES: Final = 16  # critical values are computed for so many ratios of noise and sampling
 _SEED: Final = 20250901  # public, so that the same numbers always have the same result
 _FEW: Final = 30.0  # records of a class; fewer have no nearly normal area
+_NOISE_ALONE: Final = 2.0  # deviations that the number of a class without records may reach
 _TOO_NOISY: Final = 0.2  # deviation of a class's number over it: squares of noise then count
 
 
@@ -214,17 +215,28 @@ class Monitoring:
         return covariances
 
 
+def may_be_empty(joint: Reals, monitoring: Monitoring) -> bool:
+    """Return whether the released number of a class of a window may be noise alone."""
+    least = max(1.0, _NOISE_ALONE * monitoring.deviation_of_class)
+    return min(_numbers(joint)) < least
+
+
 def warn_of_few(joint: Reals, monitoring: Monitoring) -> None:
     """Warn if a class of a window is too small for the stated rate, from its released number."""
-    middle = joint.size // 2 - 1
     noise = monitoring.deviation_of_class
-    for name, total in (("negatives", joint[middle]), ("positives", joint[-1] - joint[middle])):
+    for name, total in zip(("negatives", "positives"), _numbers(joint), strict=True):
         if total < _FEW or noise > _TOO_NOISY * total:
             text = (
-                f"a window has about {total:.0f} {name} (noise: {noise:.0f}): too few for the "
-                "false alarm rate to hold; take a longer window or larger batches"
+                f"a window has about {max(total, 0.0):.0f} {name} (noise: {noise:.0f}): too few "
+                "for the false alarm rate to hold; take a longer window or larger batches"
             )
             warnings.warn(text, DpcoreWarning, stacklevel=3)
+
+
+def _numbers(joint: Reals) -> tuple[float, float]:
+    """Return the numbers of negatives and positives."""
+    negatives = float(joint[joint.size // 2 - 1])
+    return negatives, float(joint[-1]) - negatives
 
 
 def _monotone(joint: Reals) -> Reals:

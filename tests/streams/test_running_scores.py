@@ -371,6 +371,7 @@ def test_noise_of_cells_and_of_all_parts_in_time(budget, cells):
         ({"window": None}, "window"),
         ({"window": HORIZON}, "window"),
         ({"grid": dp.Grid.uniform(0, 1, 4096)}, "grid"),
+        ({"grid": dp.Grid.uniform(0, 1, 1)}, "grid"),
     ],
 )
 def test_what_alarms_need_is_named(options, named):
@@ -416,6 +417,26 @@ def test_a_class_without_records_raises_no_alarm():
         stream._state = stream._state._replace(more=seen._replace(now=now, first=first))
         with pytest.warns(dp.DpcoreWarning):
             assert not stream.change().is_alarm
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 0.1}, {"rho": 0.5}, {"rho": 1e6}])
+def test_noise_alone_in_a_class_raises_no_alarm(budget):
+    stream, alarms = seeded(window=WINDOW, **budget), 0
+    for _ in range(WINDOW + 1):
+        stream.add_counts(np.full(2 * CELLS, 50))
+    seen = stream._state.more
+    noise = stream._monitored().deviation_of_class
+    for total in (-40.0, -1.0, 0.0, 1e-9, 0.5, 1.9 * noise):
+        noisy = seen.now.copy()
+        noisy[CELLS:] = noisy[CELLS - 1] + np.linspace(30.0, total, CELLS)
+        for now, first in ((noisy, seen.first), (seen.now, noisy)):
+            stream._state = stream._state._replace(more=seen._replace(now=now, first=first))
+            with pytest.warns(dp.DpcoreWarning, match="about [^-]* positives"):
+                change = stream.change()
+            assert np.isnan(change.difference)
+            assert np.isnan(change.statistic)
+            alarms += change.is_alarm
+    assert alarms == 0
 
 
 def test_alarms_cost_nothing():
