@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import shown
 
-__all__ = ["generator", "grid", "mechanism", "table_grid"]
+__all__ = ["generator", "grid", "is_number", "mechanism", "table_grid"]
 
 
 def generator(value: object, otherwise: str = "") -> str:
@@ -20,7 +20,7 @@ def generator(value: object, otherwise: str = "") -> str:
     >>> generator(7, ", or None")
     'must be a generator (no integer seeds): write rng=numpy.random.default_rng(7), or None'
     """
-    seed = shown(value) if _is_number(value) and isinstance(value, numbers.Integral) else "seed"
+    seed = shown(value) if is_number(value) and isinstance(value, numbers.Integral) else "seed"
     needed = "must be a generator (no integer seeds)"
     return f"{needed}: write rng=numpy.random.default_rng({seed}){otherwise}"
 
@@ -34,7 +34,7 @@ def grid(value: object) -> str:
     'must be a Grid: write dp.Grid.uniform(lower, upper, size)'
     """
     wanted = "must be a Grid: write dp.Grid.uniform(lower, upper, size)"
-    if _is_number(value):
+    if is_number(value):
         return f"{wanted}; for a budget, write epsilon={shown(value)}"
     if hasattr(type(value), "__array__"):
         return f"{wanted} or dp.Grid(thresholds), after the values"
@@ -69,7 +69,7 @@ def mechanism(value: object, kind: str = "mechanism", classes: Sequence[str] = (
     """
     if isinstance(value, type) and hasattr(value, "release"):
         return f"must be an instance: {_made(value)}"
-    if _is_number(value):
+    if is_number(value):
         return f"must be a {kind}: for a budget, write epsilon={shown(value)}"
     if kind != "mechanism":
         return f"must be a {kind}"
@@ -93,5 +93,6 @@ def _made(cls: type[Any]) -> str:
     return f"{cls.__name__}({'' if budget is None else f'{budget}=...'})"
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether an argument is one real number."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from .. import _instead
 from ..errors import DtypeError
 from ..privacy.allowance import Allowance, refuse_beside_mechanism
 from ..privacy.guarantees import Neighbours
@@ -27,9 +28,17 @@ def asked(
         return most_accurate(Allowance.checked(epsilon, rho, relation, delta))
     if not isinstance(mechanism, StreamMechanism):
         given = mechanism.__name__ if isinstance(mechanism, type) else type(mechanism).__name__
-        raise DtypeError("mechanism", given, "must be a mechanism of dpcore.streams")
+        raise DtypeError("mechanism", given, _requirement(mechanism))
     refuse_beside_mechanism(epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta)
     return mechanism
+
+
+def _requirement(value: object) -> str:
+    if isinstance(value, type) and issubclass(value, StreamMechanism):
+        return f"must be an instance: write {value.__name__}(...)"
+    if _instead.is_number(value):
+        return _instead.mechanism(value)
+    return "must be a mechanism of dpcore.streams, as ConsistentTree(epsilon=1.0) is"
 
 
 def most_accurate(budget: Allowance) -> StreamMechanism:

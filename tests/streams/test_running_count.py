@@ -392,3 +392,17 @@ def test_a_name_of_another_mechanism_is_refused():
 
         class Other(ConsistentTree):
             name = ConsistentTree.name
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "instead"),
+    [
+        (1.0, "for a budget, write epsilon=1.0"),
+        (ConsistentTree, r"write ConsistentTree\(\.\.\.\)"),
+        ("dyadic-tree", "as ConsistentTree"),
+        (dp.mechanisms.Dyadic(1.0), "as ConsistentTree"),
+    ],
+)
+def test_what_is_no_mechanism_is_refused_with_what_to_write(mechanism, instead):
+    with pytest.raises(dp.DtypeError, match=instead):
+        RunningCount(30, mechanism)
