@@ -126,8 +126,9 @@ class RunningCDF(RunningCurve):
         values
             (n,) numbers, in any container that ``dpcore.cdf`` takes; also none. At most
             2^48 / horizon for rho and 2^60 / horizon for epsilon; a window stands for the horizon.
-            Without both: 2^43 / step, or 65,536 if this is more, for rho, and 4,096 times as many
-            for epsilon.
+            Where steps are scaled (``BufferedToeplitz``), at most some 2^37, and fewer for a rho
+            above 1/2. Without both: 2^43 / step, or 65,536 if this is more, for rho, and 4,096
+            times as many for epsilon.
         nan_policy
             "raise" or "omit", as in ``dpcore.cdf``.
 
