@@ -173,11 +173,12 @@ class Monitoring:
     def _in_time(self) -> tuple[Reals, Reals]:
         """The covariances of noise and of sampling between all steps, from the first window on."""
         steps = np.arange(self.window, self.horizon + 1)
-        at, other = np.meshgrid(steps, steps, indexing="ij")
-        early, late = np.minimum(at, other).ravel(), np.maximum(at, other).ravel()
+        early, late = np.triu_indices(steps.size)  # each pair once
         own = self.noises[0].deviation(steps) ** 2
-        apart = self.noises[0].difference_deviation(early, late).reshape(at.shape) ** 2
-        of_sampling = np.maximum(1.0 - np.abs(at - other) / self.window, 0.0)
+        apart = np.empty((steps.size, steps.size))
+        apart[early, late] = self.noises[0].difference_deviation(steps[early], steps[late]) ** 2
+        apart[late, early] = apart[early, late]
+        of_sampling = np.maximum(1.0 - np.abs(steps[:, None] - steps) / self.window, 0.0)
         return (own[:, None] + own - apart) / (2.0 * self._unit), of_sampling
 
     def _variances_of_changes(self, steps: NDArray[np.int64]) -> tuple[Reals, Reals]:
