@@ -265,19 +265,19 @@ class Stream(ABC):
     def _check_here(self) -> None:
         if not self._owner.is_here:
             raise CounterClosedError(
-                f"this running count belongs to process {self._owner.process}: a copy of it made "
+                f"this stream belongs to process {self._owner.process}: a copy of it made "
                 "by a fork would use the same noise again"
             )
 
     def _check_open(self) -> None:
         if self._is_busy:
             raise CounterBusyError(
-                "this call has interrupted another call of the same running count, as signal "
+                "this call has interrupted another call of the same stream, as signal "
                 "handlers do: note the records there, and count them afterwards"
             )
         if self._saved_to is not None:
             raise CounterClosedError(
-                f"this running count was saved to {str(self._saved_to)!r}: resume it from there"
+                f"this stream was saved to {str(self._saved_to)!r}: resume it from there"
             )
 
     def _advance(
