@@ -71,6 +71,7 @@ class ConsistentTree(StreamMechanism):
     docs/proofs/consistent-tree.md has the proof, also for records that depend on earlier outputs.
     The memory is that of the children of one node on each level. Without a horizon, time is cut
     into epochs, each 16 times as long as the one before it, and each with a tree of its own.
+    After 16 steps, the deviation is then up to 1.4 times the largest one with a known horizon.
 
     Examples
     --------

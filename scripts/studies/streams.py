@@ -39,6 +39,7 @@ HORIZONS = (128, 1024, 2**14, 2**16)
 DAYS = (30, 365, 1000)
 WINDOWS = (7, 30, 365)
 WINDOWED = 1000  # steps
+UNKNOWN = (16, 25, 256, 391, 4096, 9495, 65_536, 85_847)  # also the worst steps of epochs
 CELLS = 1024
 BATCH = 1000  # steps of a call that is timed
 PEERS = json.loads((Path(__file__).parent / "stream_peers.json").read_text("utf-8"))
@@ -101,9 +102,9 @@ def with_rho(steps: int) -> list[str]:
     ]
 
 
-def unknown(power: int) -> list[str]:
+def unknown(steps: int) -> list[str]:
     """Return a row: the deviation without a horizon, over the largest one with it."""
-    steps, cells = 2**power, []
+    cells = []
     some = np.unique(np.linspace(1, steps, min(steps, 4096)).astype(np.int64))
     for kind in (
         ConsistentTree(1.0, neighbours=ADDED),
@@ -279,7 +280,7 @@ def main() -> None:
             map(with_rho, HORIZONS),
         ),
         "Without a horizon: the deviation at step t over the largest one with a horizon of t.",
-        table(["t", "`ConsistentTree`", "`BufferedToeplitz`"], map(unknown, (4, 8, 12, 16, 20))),
+        table(["t", "`ConsistentTree`", "`BufferedToeplitz`"], map(unknown, UNKNOWN)),
         f"Curves of {CELLS:,} cells: the root mean square deviation of the last curve over that of"
         " one release of all records with the same budget, by `ToeplitzGaussian` or `Hierarchy`,"
         " under add-or-remove-one.",
