@@ -228,9 +228,7 @@ class Mechanism(ABC):
         """
         if self.simulates_only and rng is None:
             raise ParameterError("rng", None, "must be a generator: this law is for simulations")
-        exact = rows_of_counts(counts)
-        for total in set(exact.sum(axis=1).tolist()):
-            self._check_total(total, exact.shape[1])
+        exact = self._checked_rows(counts)
         is_batch = np.ndim(counts) == 2
         if is_batch and replicates is not None:
             raise ParameterError("replicates", replicates, "must be None for rows of counts")
@@ -290,12 +288,15 @@ class Mechanism(ABC):
         >>> released.shape, deviation.round(2)
         ((2, 4), array([[4.85, 4.85, 4.85, 0.  ]]))
         """
-        own = type(self)
+        own, exact = type(self), self._checked_rows(counts)
         if own.release_with_deviation is not Mechanism.release_with_deviation:
-            pairs = [self.release_with_deviation(row, rng=rng) for row in rows_of_counts(counts)]
+            self.noise_deviation(exact.shape[1])  # refuses a budget too small for any row
+            cost = len(exact) * replace(self.privacy, simulated=rng is not None)
+            with spending(cost, f"{own.__name__}.release_rows"):  # of all rows, or of none
+                pairs = [self.release_with_deviation(row, rng=rng) for row in exact]
             released, deviations = zip(*pairs, strict=True)
             return np.stack(released), np.stack(deviations)
-        rows = self.release(rows_of_counts(counts), rng=rng)
+        rows = self.release(exact, rng=rng)
         if own.estimated_deviation is Mechanism.estimated_deviation:
             return rows, self.estimated_deviation(rows[0])[np.newaxis]
         return rows, np.stack([self.estimated_deviation(row) for row in rows])
@@ -413,6 +414,13 @@ class Mechanism(ABC):
         """Return the counts of the cells, (N,), checked."""
         exact = cell_counts(counts)
         self._check_total(int(exact.sum()), exact.size)
+        return exact
+
+    def _checked_rows(self, counts: object) -> NDArray[np.int64]:
+        """Return the counts of the cells of each row, (B, N), checked; (1, N) for a single row."""
+        exact = rows_of_counts(counts)
+        for total in set(exact.sum(axis=1).tolist()):
+            self._check_total(total, exact.shape[1])
         return exact
 
     def _check_total(self, total: int, size: int) -> None:

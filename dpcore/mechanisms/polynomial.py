@@ -256,10 +256,12 @@ class PolynomialProjection(Mechanism):
         noisy += np.array(self.scheme.totals(sums, bits), np.int64)
         return noisy
 
+    def _check_total(self, total: int, size: int) -> None:
+        if total > MOST_RECORDS:  # it is public
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         n = int(exact.sum())
-        if n > MOST_RECORDS:
-            raise ParameterError("counts", n, f"must sum to at most {MOST_RECORDS}")
         asked, unit = self.scheme, np.float64(2.0 ** -self.noise().bits)
         sums = exact_sums(asked.basis, asked.degree, exact)
         points = _ends(exact.size)

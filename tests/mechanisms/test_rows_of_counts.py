@@ -95,3 +95,20 @@ def test_groups_that_are_counted_elsewhere_cost_once_and_are_checked_first():
     given = {"groups": ["a", "b", "c"], "epsilon": 1.0}
     ours = dp.cdf(values, grid, by=by, rng=generator(), **given)
     assert ours == dp.cdf_from_counts(counts, grid, rng=generator(), **given)
+
+
+def test_rows_that_are_too_long_are_refused_before_any_is_paid():
+    few, many = np.full(4, 25), np.full(4, 2**32)
+    with dp.Budget(rho=1.0) as budget, pytest.raises(dp.ParameterError, match="counts"):
+        MADE.PolynomialProjection(rho=0.1, degree=3).release(np.stack([few, many]))
+    assert not budget.log
+
+
+@pytest.mark.parametrize("kind", [MADE.Dawa, MADE.Hierarchy])
+def test_rows_are_paid_together_or_not_at_all(kind):
+    with dp.Budget(epsilon=1.2) as budget, pytest.raises(dp.BudgetError):
+        kind(epsilon=0.5).release_rows(np.full((3, 8), 25))
+    assert not budget.log
+    with dp.Budget(epsilon=1.5) as budget:
+        kind(epsilon=0.5).release_rows(np.full((3, 8), 25))
+    assert (budget.spent.epsilon, len(budget.log)) == (1.5, 1)
