@@ -389,8 +389,8 @@ def _description(name: str, data: _Fields) -> dict[str, str | int | float]:
         raise ValueError(f"{name} must be an object")
     if "base" in described:  # a noise tree, which ``CDF.smooth`` needs
         _check.integer("base", described["base"], 2, MOST_CELLS)
-    if described.get("name") == "running-cdf":  # its law, which intervals need
-        for value in str(described.get("deviations")).split(","):
+    if "deviations" in described:  # the law of a running curve, which intervals need
+        for value in str(described["deviations"]).split(","):
             if _check.finite("deviations", float(value)) < 0.0:
                 raise ValueError("deviations must not be negative")
         _check.integer("step", described.get("step"), 1, 2**32)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.curves import likely_mistakes
 from dpcore.curves.distances import kolmogorov_smirnov
 from dpcore.curves.rows import CurveRows
 
@@ -119,3 +121,40 @@ def test_a_curve_of_a_group_is_the_same_release_whenever_it_is_asked_for():
             dp.combine([found["a"], other])
     assert found["a"].releases != found["b"].releases
     assert dp.combine(found).n == found["a"].n + found["b"].n
+
+
+# Shares of records in the first cell and in the last one, around the limits of warnings.
+ENDS = [(0, 0), (0.02, 0), (0.04, 0), (0.12, 0), (0, 0.45), (0, 0.6), (0.5, 0.5)]
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 20, 20), dp.Grid.integers(0, 19)], ids=str)
+def test_no_group_that_deserves_a_warning_is_passed_over(grid, relation):
+    rng, curves = np.random.default_rng(5), []
+    for records in (1, 3, 20, 100, 1000):
+        for first, last in [
+            (0, 0),
+            (0.02, 0),
+            (0.04, 0),
+            (0.12, 0),
+            (0, 0.45),
+            (0, 0.6),
+            (0.5, 0.5),
+        ]:
+            shares = np.full(20, (1 - first - last) / 20)
+            shares[[0, -1]] += first, last
+            for epsilon in (0.05, 1.0, 50.0):
+                how = {"epsilon": epsilon, "neighbours": relation, "rng": rng, "isotonic": False}
+                counts = rng.multinomial(records, shares)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    curves.append(dp.cdf_from_counts(counts, grid, **how))
+    kept = likely_mistakes._may_be_mistaken(CurveRows.of(curves))
+    warned = []
+    for curve in curves:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            likely_mistakes.warn_of_group("a", curve)
+        warned.append(bool(caught))
+    assert not np.any(np.array(warned) & ~kept)
+    assert 0 < np.mean(warned) < np.mean(kept) < 1
