@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from fractions import Fraction
-from typing import ClassVar, Final, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
 
 from ...errors import ParameterError
 from ..protocol.trust_models import TrustModel, trust_models
 
-__all__ = ["PURPOSES", "Advised", "Errors", "Purpose", "Sizes", "advised_models", "of_noisy_sums"]
+__all__ = ["PURPOSES", "Advised", "Errors", "Purpose", "Sizes", "advised_models"]
 
 Purpose = Literal["auc", "metrics", "calibration", "cdf"]
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
@@ -53,7 +53,9 @@ class Advised(TrustModel):
         >>> Local.for_advice(2.0, 10_000).clients
         10000
         """
-        return cls(cls._needed(epsilon), clients)  # type: ignore[call-arg]  # as most are made
+        stated: dict[str, Any] = {"epsilon": cls._needed(epsilon), "clients": clients}
+        own = {parameter.name for parameter in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: value for name, value in stated.items() if name in own})
 
     @classmethod
     def _needed(cls, epsilon: float | Fraction | None) -> float | Fraction:
@@ -62,11 +64,12 @@ class Advised(TrustModel):
         return epsilon
 
     @classmethod
-    @abstractmethod
     def theorem_errors(
         cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
     ) -> Errors:
         """Return the errors by the federated paper's theorems with all constants 1.
+
+        They are those of sums whose noise does not grow with the number of clients.
 
         Parameters
         ----------
@@ -77,23 +80,20 @@ class Advised(TrustModel):
 
         Examples
         --------
-        >>> from dpcore.trust import Local
+        >>> from dpcore.trust import DistributedNoise
         >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
-        >>> round(Local.theorem_errors(1.0, 10_000, sizes, sizes)["auc"], 2)
-        0.08
+        >>> errors = DistributedNoise.theorem_errors(1.0, 10_000, sizes, sizes)
+        >>> {purpose: round(error, 4) for purpose, error in errors.items()}
+        {'auc': 0.0001, 'metrics': 0.0022, 'calibration': 0.0486}
         """
+        return {
+            "auc": (1.0 / epsilon + 1.0 / buckets["auc"]) / clients,
+            "metrics": (epsilon * clients) ** (-2 / 3),
+            "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
+        }
 
 
 def advised_models() -> dict[str, type[Advised]]:
     """Return all trust models with a name of their own for advice."""
     models = cast("list[type[Advised]]", trust_models(Advised))
     return {model.advised: model for model in models if "advised" in vars(model)}
-
-
-def of_noisy_sums(epsilon: float, clients: float, buckets: Sizes) -> Errors:
-    """Return the theorems' errors of sums whose noise does not grow with the number of clients."""
-    return {
-        "auc": (1.0 / epsilon + 1.0 / buckets["auc"]) / clients,
-        "metrics": (epsilon * clients) ** (-2 / 3),
-        "calibration": clients ** (-1 / 3) + clients ** (-2 / 3) / epsilon,
-    }

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import Counts, Memory, Round, Sums, Words
 from ..protocol.trust_models import Bounded, Summing
 from ..protocol.wire import ReportError, RoundError
-from .advised import Advised, Errors, Sizes, of_noisy_sums
+from .advised import Advised
 from .contribution import check_one_record, for_client, most_records
 from .server_secret import ServerSecret
 from .sum_rounds import CuratedSumRound
@@ -157,33 +157,6 @@ class Central(Bounded, Summing, Advised):
         (1, 16)
         """
         return CuratedSumRound(self, function)
-
-    @classmethod
-    def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:
-        """Return the default for this epsilon; clients make no difference.
-
-        Examples
-        --------
-        >>> from dpcore.trust import Central
-        >>> Central.for_advice(2.0, 10_000).privacy.epsilon
-        2.0
-        """
-        return cls(cls._needed(epsilon))
-
-    @classmethod
-    def theorem_errors(
-        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
-    ) -> Errors:
-        """Return the errors of ``DistributedNoise``.
-
-        Examples
-        --------
-        >>> from dpcore.trust import Central
-        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
-        >>> round(Central.theorem_errors(1.0, 10_000, sizes, sizes)["metrics"], 4)
-        0.0022
-        """
-        return of_noisy_sums(epsilon, clients, buckets)
 
     def _whole(self) -> Allowance:
         """Return the allowance for all records of a client together."""

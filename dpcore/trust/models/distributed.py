@@ -17,7 +17,7 @@ from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS
 from ..protocol.trust_models import Bounded, Summing, WithVectors
 from ..protocol.wire import RoundError
-from .advised import Advised, Errors, Sizes, of_noisy_sums
+from .advised import Advised
 from .contribution import check_one_record, for_client, most_records
 from .share_rounds import VectorRound
 from .sum_rounds import SharedSumRound
@@ -195,22 +195,6 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
             "branching": of_tree["branching"],
             "budgets": of_tree["budgets"],
         }
-
-    @classmethod
-    def theorem_errors(
-        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
-    ) -> Errors:
-        """Return the errors, which fall with the number of clients.
-
-        Examples
-        --------
-        >>> from dpcore.trust import DistributedNoise
-        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
-        >>> errors = DistributedNoise.theorem_errors(1.0, 10_000, sizes, sizes)
-        >>> {purpose: round(error, 4) for purpose, error in errors.items()}
-        {'auc': 0.0001, 'metrics': 0.0022, 'calibration': 0.0486}
-        """
-        return of_noisy_sums(epsilon, clients, buckets)
 
     def sum_noise(self, function: Function, neighbours: Neighbours = "replace-one") -> SumNoise:
         """Return the integers that stand for values, and the noise of all clients in their sum.

@@ -19,7 +19,7 @@ from ..protocol import wire
 from ..protocol.rounds import MOST_SERVERS, AnsweringRound, Counts, Memory, Words
 from ..protocol.trust_models import Answering
 from ..protocol.wire import ReportError
-from .advised import Advised, Errors, Sizes, of_noisy_sums
+from .advised import Advised
 from .remembered_noise import RememberedNoise
 from .server_secret import ServerSecret
 from .share_rounds import ShareRound
@@ -142,33 +142,6 @@ class FunctionSharing(TreeOfShares, Answering, Advised):
             "branching": of_tree["branching"],
             "budgets": of_tree["budgets"],
         }
-
-    @classmethod
-    def for_advice(cls, epsilon: float | Fraction | None, clients: int) -> Self:
-        """Return the default for this epsilon; clients make no difference.
-
-        Examples
-        --------
-        >>> from dpcore.trust import FunctionSharing
-        >>> FunctionSharing.for_advice(2.0, 10_000).privacy.epsilon
-        2.0
-        """
-        return cls(cls._needed(epsilon))
-
-    @classmethod
-    def theorem_errors(
-        cls, epsilon: float, clients: float, heights: Sizes, buckets: Sizes
-    ) -> Errors:
-        """Return the errors of ``DistributedNoise``.
-
-        Examples
-        --------
-        >>> from dpcore.trust import FunctionSharing
-        >>> sizes = {"auc": 8, "metrics": 8, "calibration": 8}
-        >>> round(FunctionSharing.theorem_errors(1.0, 10_000, sizes, sizes)["metrics"], 4)
-        0.0022
-        """
-        return of_noisy_sums(epsilon, clients, buckets)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
