@@ -39,7 +39,7 @@ from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 from .side_by_side import Overview, TrustOption, overview
-from .statistics_of_sums import hosmer_lemeshow, projection, risk_group_sums
+from .statistics_of_sums import hosmer_lemeshow, projection
 from .summation import vector_sum
 
 __all__ = [
@@ -93,7 +93,6 @@ __all__ = [
     "release",
     "release_scores",
     "release_sum",
-    "risk_group_sums",
     "trust_models",
     "vector_sum",
 ]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.projection import Projection
@@ -17,17 +15,17 @@ from ..noise.sources import source
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
-from .functions.combined import Product, Together
 from .functions.function import Function
-from .functions.of_numbers import Groups, Identity
 from .functions.of_projections import ProjectionSums
+from .functions.of_risk_groups import RiskGroupSums
 from .functions.sum_noise import SumNoise
 from .protocol.released_sums import ReleasedSum
 from .protocol.trust_models import Summing, names_of
 
-__all__ = ["hosmer_lemeshow", "projection", "risk_group_sums"]
+__all__ = ["hosmer_lemeshow", "projection"]
 
-_LABELS: Final = Groups([0, 1, 2])  # negatives, positives
+_Of = TypeVar("_Of", bound=Function)
+
 _BITS: Final = 61  # of a total of a projection, with its fixed point
 
 
@@ -59,9 +57,7 @@ def projection(released: ReleasedSum) -> Projection:
     >>> round(found.curve(dp.Grid.uniform(130, 210, 160)).isotonic().quantile(0.5))
     170
     """
-    n = _checked(released, isinstance(getattr(released, "function", None), ProjectionSums))
-    of = released.function
-    assert isinstance(of, ProjectionSums)
+    of, n = _checked(released, ProjectionSums)
     bits = min(FIXED_POINT, _BITS - max(1, n).bit_length())
     return Projection(
         lower=of.lower,
@@ -77,38 +73,6 @@ def projection(released: ReleasedSum) -> Projection:
     )
 
 
-def risk_group_sums(edges: Sequence[float]) -> Product:
-    """Return the function of (label, probability) whose sum ``hosmer_lemeshow`` reads.
-
-    For each group of predicted probabilities it counts negatives and positives, and adds up the
-    probabilities.
-
-    Parameters
-    ----------
-    edges
-        (G + 1,) public ascending edges, the first 0 and the last 1. A group has lower < probability
-        <= upper, and the first one has 0, too. They may be quantiles of a released curve.
-
-    Raises
-    ------
-    DtypeError, ParameterError
-        The edges are not as above.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import dpcore as dp
-    >>> of = dp.trust.risk_group_sums([0, 0.5, 1])
-    >>> of.values(np.array([[1.0, 0.75]])).tolist()  # a positive
-    [[0.0, 0.0, 0.0, 0.0, 1.0, 0.75]]
-    """
-    array = _check.array("edges", edges, "iuf", "must be numbers").astype(np.float64)
-    if array.ndim != 1 or array.size < 2 or array[0] != 0.0 or array[-1] != 1.0:
-        raise ParameterError("edges", edges, "must begin with 0 and end with 1")
-    groups = Groups([-np.inf, *array[1:-1].tolist(), np.inf], at=1, closed="right")
-    return Product(groups, Together([_LABELS, Identity(0.0, 1.0, at=1)]))
-
-
 def hosmer_lemeshow(
     released: ReleasedSum, trust: Summing | None = None, *, fitted: bool = True
 ) -> HosmerLemeshow:
@@ -117,7 +81,7 @@ def hosmer_lemeshow(
     Parameters
     ----------
     released
-        The sum of ``risk_group_sums``.
+        The sum of ``functions.RiskGroupSums``.
     trust
         The trust model that released it. ``pvalue`` and ``under_noise`` simulate it. None: they
         raise an error.
@@ -138,22 +102,20 @@ def hosmer_lemeshow(
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> rng, of = np.random.default_rng(1), dp.trust.risk_group_sums([0, 0.25, 0.5, 0.75, 1])
+    >>> rng, of = np.random.default_rng(1), dp.trust.functions.RiskGroupSums([0, 0.25, 0.5, 1])
     >>> scores = rng.random(10_000)
     >>> records = np.stack([rng.random(10_000) < scores, scores], axis=1)
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
     >>> released = dp.trust.vector_sum(records, of, trust, rng=rng)
     >>> test = dp.trust.hosmer_lemeshow(released, trust, fitted=False)
     >>> test.degrees_of_freedom, test.pvalue > 0.01
-    (4, True)
+    (3, True)
     """
-    edges = _edges(getattr(released, "function", None))
-    n = _checked(released, edges is not None)
-    assert edges is not None
+    of, n = _checked(released, RiskGroupSums)
     of_groups = released.total.reshape(-1, 3)  # negatives, positives, probabilities
     observed, positives = of_groups[:, :2], of_groups[:, 2]
     test = HosmerLemeshow(
-        edges,
+        np.array(of.edges),
         observed,
         np.stack([observed.sum(axis=1) - positives, positives], axis=1),
         released.deviation.reshape(-1, 3)[:, :2],
@@ -198,22 +160,12 @@ class _Simulation:
         return replace(self.test, observed=observed, simulation=None)
 
 
-def _checked(released: object, is_right: bool) -> int:
-    """Return the public number of records, or refuse a sum."""
+def _checked(released: object, kind: type[_Of]) -> tuple[_Of, int]:
+    """Return the function of a sum and the public number of records, or refuse the sum."""
     _check.instance("released", released, ReleasedSum, "must be a ReleasedSum")
     assert isinstance(released, ReleasedSum)
-    if not is_right:
-        what = "must be of ProjectionSums or risk_group_sums, whichever is read here"
-        raise ParameterError("released", released.function.name, what)
+    if not isinstance(released.function, kind):
+        raise ParameterError("released", released.function.name, f"must be of {kind.__name__}")
     if released.n is None:
         raise ParameterError("released", None, "must have a public number of records")
-    return released.n
-
-
-def _edges(function: Function | None) -> NDArray[np.float64] | None:
-    """Return the edges of ``risk_group_sums``; None if it is another function."""
-    if not isinstance(function, Product) or not isinstance(function.first, Groups):
-        return None
-    inner = function.first.edges[1:-1]
-    edges = [0.0, *inner, 1.0]
-    return np.array(edges) if function == risk_group_sums(edges) else None
+    return released.function, released.n

@@ -19,10 +19,9 @@ from dpcore.trust import (
     Server,
     agree,
     release_sum,
-    risk_group_sums,
     vector_sum,
 )
-from dpcore.trust.functions import Identity, ProjectionSums
+from dpcore.trust.functions import Identity, ProjectionSums, RiskGroupSums
 from tests.trust.rounds import RNG, ROUND
 
 GRID = dp.Grid.uniform(0, 1, 200)
@@ -93,7 +92,7 @@ def test_many_sites_have_the_distance_of_one():
 def test_a_round_has_the_groups_of_the_published_test():
     given = records(40)
     trust = SecureAggregation()
-    protocol = Protocol.of_function(trust, risk_group_sums(EDGES), ROUND)
+    protocol = Protocol.of_function(trust, RiskGroupSums(EDGES), ROUND)
     servers, rng = [Server(protocol), Server(protocol)], RNG(2)
     for record in given:
         for server, report in zip(servers, Client(protocol, rng).report(record), strict=True):
@@ -114,7 +113,7 @@ def test_a_round_has_the_groups_of_the_published_test():
 
 def test_the_noise_is_that_of_algorithm_2():
     trust = DistributedNoise(epsilon=1.0, clients=1000)
-    released = vector_sum(records(1000), risk_group_sums(EDGES), trust, rng=RNG(1))
+    released = vector_sum(records(1000), RiskGroupSums(EDGES), trust, rng=RNG(1))
     ours = dp.trust.hosmer_lemeshow(released).deviations
     given = records(1000)
     # A third of epsilon, more or less, goes into the quantiles there.
@@ -127,7 +126,7 @@ def test_the_noise_is_that_of_algorithm_2():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_a_right_model_is_rejected_as_often_as_stated(epsilon):
-    trust, of = DistributedNoise(epsilon=epsilon, clients=2000), risk_group_sums(EDGES)
+    trust, of = DistributedNoise(epsilon=epsilon, clients=2000), RiskGroupSums(EDGES)
     low = 0
     for seed in range(40):
         released = vector_sum(records(2000, seed), of, trust, rng=RNG(seed))
@@ -140,7 +139,7 @@ def test_a_wrong_model_is_found():
     given = records(5000)
     given[:, 1] **= 2
     trust = DistributedNoise(epsilon=1.0, clients=5000)
-    released = vector_sum(given, risk_group_sums(EDGES), trust, rng=RNG(1))
+    released = vector_sum(given, RiskGroupSums(EDGES), trust, rng=RNG(1))
     assert dp.trust.hosmer_lemeshow(released, trust, fitted=False).pvalue <= 0.001
     again = dp.load(released.to_json())
     assert dp.trust.hosmer_lemeshow(again, trust).statistic > 100
@@ -152,7 +151,7 @@ def test_a_wrong_model_is_found():
 def test_other_sums_and_edges_are_refused():
     trust = DistributedNoise(epsilon=1.0, clients=10)
     numbers = vector_sum(np.ones(10), Identity(0, 1), trust, rng=RNG(1))
-    groups = vector_sum(records(10), risk_group_sums(EDGES), trust, rng=RNG(1))
+    groups = vector_sum(records(10), RiskGroupSums(EDGES), trust, rng=RNG(1))
     for read in (dp.trust.projection, dp.trust.hosmer_lemeshow):
         with pytest.raises(dp.ParameterError, match="released"):
             read(numbers)
@@ -169,4 +168,4 @@ def test_other_sums_and_edges_are_refused():
         dp.trust.projection(unknown)
     for edges in ([0.0], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], "ab", [0.0, 2.0]):
         with pytest.raises(dp.DpcoreError, match="edges"):
-            risk_group_sums(edges)
+            RiskGroupSums(edges)
