@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import dpcore
 
 from .. import _check
+from .._progress import Progress
 from ..mechanisms.base import registered
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
@@ -23,7 +24,7 @@ from ..privacy.budgets import Budget
 from ..privacy.spending import called
 from ..records.atomic import check_writable, write_together
 from ..records.files import Column as FileColumn
-from ..records.files import FileError, Format, Progress, record_batches
+from ..records.files import FileError, Format, record_batches
 from ..records.folders import HIDDEN
 from ..releases.cdf import taken
 from .arguments import UsageError, command_of
@@ -166,26 +167,10 @@ def _input(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
 def batches(options: argparse.Namespace, *columns: FileColumn) -> Iterator[Iterator[Any]]:
     """Read columns of the file in batches of rows, and show how much was read."""
     source, form = _input(options)
-    with _progress_bar(options.quiet) as advance:
+    with Progress(f"reading {options.file}", shown=False if options.quiet else None) as progress:
         yield record_batches(
-            source, columns, format=form, delimiter=options.delimiter, on_progress=advance
+            source, columns, format=form, delimiter=options.delimiter, on_progress=progress.show
         )
-
-
-@contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    """Show how much of a file was read, on a terminal only."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    tqdm = _check.extra("tqdm", "a progress bar (--quiet: none)", "cli")
-    with tqdm.tqdm(unit_scale=True, leave=False, file=sys.stderr) as bar:
-
-        def advance(done: int, total: int | None, unit: str) -> None:
-            bar.total, bar.unit = total, unit
-            bar.update(done - bar.n)
-
-        yield advance
 
 
 def missing_values(column: str) -> UsageError:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
 
 from .. import _check
+from .._progress import Progress as ShownProgress
 from ..errors import DpcoreError, DtypeError, ParameterError
 from .csv import MOST_ROW, from_csv
 from .folders import Part, in_turn, parts_of
@@ -70,7 +71,9 @@ def column_batches(
         The character between the cells of a CSV file: one ASCII character.
     on_progress
         A function that is called after each batch with the amount that was read, the total
-        (None: not known) and their unit, "B" for CSV and "rows" for Parquet.
+        (None: not known) and their unit, "B" for CSV and "rows" for Parquet. None: long reads show
+        a bar in terminals and notebooks, with tqdm (extra ``cli``), and a line every 30 seconds
+        elsewhere. A function that does nothing keeps them silent.
     unit
         The unit of the column, as ``Grid.unit``; None: numbers. Times in CSV files are in ISO
         8601, with at most six decimals of seconds, all with a time zone ("instant") or all without
@@ -194,16 +197,17 @@ def record_batches(
         file = _name(source)
         read = _of_file(source, file, columns, chosen, delimiter)
         positions = _in_our_words(read, file, chosen, columns)
-    return _reported(positions, chosen, on_progress)
+    return _reported(positions, f"reading {_name(source)}", chosen, on_progress)
 
 
 def _reported(
-    positions: Iterator[Position], kind: Format, on_progress: Progress | None
+    positions: Iterator[Position], work: str, kind: Format, on_progress: Progress | None
 ) -> Iterator[pyarrow.RecordBatch]:
-    for batch, done, total in positions:
-        yield batch
-        if on_progress is not None:
-            on_progress(done, total, "B" if kind == "csv" else "rows")
+    with ShownProgress(work, False if on_progress else None) as progress:
+        report = on_progress or progress.show
+        for batch, done, total in positions:
+            yield batch
+            report(done, total, "B" if kind == "csv" else "rows")
 
 
 def _format_of(source: Source) -> Format:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import _check
+from .._progress import Progress
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..records.files import FileError
 from .calls import Made, Shipped, StudyError, ignored, make
 from .keeping import Keeping
 from .plan import LIMIT, Plan
-from .progress import Progress
 from .results import Results
 from .store import Store, StudyWarning, stored
 from .study import MOST_SEED, Study
@@ -61,8 +61,9 @@ def run(
         one process. With ``joblib.parallel_config(backend="dask")``, the workers are those of the
         cluster.
     progress
-        Whether to show a progress bar with the remaining time on standard error; None: only if
-        standard error is a terminal.
+        Whether to show a progress bar with the remaining time on standard error. None: if it takes
+        more than 2 seconds, and in terminals and notebooks only; elsewhere, a line every 30
+        seconds.
 
     Returns
     -------
@@ -142,7 +143,9 @@ def run(
     store = Store(path, study, seed, replicates)
     plan = Plan(store.missing, count)
     strayed = False
-    with Progress(study, plan, progress) as bar, Keeping(store) as keeping:
+    total, finished = plan.calls * study.size, 0
+    show = progress if total else False
+    with Progress(study.name, show) as shown, Keeping(store) as keeping:
         while plan.waits:  # more than once, if calls take longer than before
             tasks = plan.tasks()
             jobs = (joblib.delayed(make)(shipped, store.seed, task, LIMIT) for task in tasks)
@@ -150,7 +153,8 @@ def run(
                 for made in outcomes:
                     for done in made.done:
                         plan.learn(done)
-                        bar.show(done)
+                        finished += (done.chunk.stop - done.chunk.start) * study.size
+                        shown.show(finished, total, seconds_left=plan.seconds_left())
                         keeping.keep(done)
                         strayed |= done.strayed
                     if made.error is not None:

@@ -225,14 +225,12 @@ def test_missing_values(refused, capsys, command, content, column, records):
 
 @pytest.mark.parametrize(
     ("module", "extra", "argv"),
-    [("pyarrow", "io", []), ("matplotlib", "plot", ["--plot", "o.png"]), ("tqdm", "cli", [])],
+    [("pyarrow", "io", []), ("matplotlib", "plot", ["--plot", "o.png"])],
 )
 def test_missing_extras_are_named(refused, monkeypatch, module, extra, argv):
     for name in [*sys.modules, module]:
         if name.partition(".")[0] == module:
             monkeypatch.setitem(sys.modules, name, None)
-    if module == "tqdm":
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert f"dpcore[{extra}]" in refused("cdf", "t.csv", *EXACT, *argv)
 
 
