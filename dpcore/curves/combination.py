@@ -16,6 +16,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from ..summaries.grid import Grid
 from .cdf import CDF
+from .provenance import Noises
 
 __all__ = ["are_one_release", "average", "combine"]
 
@@ -174,7 +175,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
 
 def are_one_release(first: CDF, second: CDF) -> bool:
     """Return whether both have noise of one release: copies, processed curves, or parts of sums."""
-    if first is second or not set(first.releases).isdisjoint(second.releases):
+    if first is second or Noises(first.releases).meet(second.releases):
         return True
     if first.raw is None and second.raw is None:
         return False
@@ -191,7 +192,7 @@ def _curves(curves: object) -> list[CDF]:
     listed = _check.items("curves", curves, what)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
-    known: set[str] = set()
+    known = Noises()
     unnamed: list[CDF] = []  # simulated
     for curve in listed:
         if not isinstance(curve, CDF):
@@ -201,10 +202,9 @@ def _curves(curves: object) -> list[CDF]:
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
-        twice = not known.isdisjoint(curve.releases)
-        if twice or any(are_one_release(curve, other) for other in unnamed):
+        if known.meet(curve.releases) or any(are_one_release(curve, other) for other in unnamed):
             raise ParameterError("curves", curve, "must each be a release of its own")
-        known.update(curve.releases)
+        known.add(curve.releases)
         if not curve.releases:
             unnamed.append(curve)
     return listed

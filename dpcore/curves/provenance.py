@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
-__all__ = ["check_provenance", "fresh_identifier", "identifier_of", "storable"]
+__all__ = [
+    "Noises",
+    "check_provenance",
+    "fresh_identifier",
+    "identifier_of",
+    "of_lines",
+    "storable",
+]
 
 _IDENTIFIER_BYTES: Final = 16
+_LINES: Final = re.compile(r"(.*) ([xy]) (\d{1,18}) (\d{1,18})")
 
 
 def check_provenance(privacy: object, mechanism: Any) -> None:
@@ -36,6 +45,46 @@ def identifier_of(*released: bytes) -> str:
     for part in released:
         whole.update(len(part).to_bytes(8) + part)
     return whole.hexdigest()[: 2 * _IDENTIFIER_BYTES]
+
+
+def of_lines(release: str, axis: str, first: int, last: int) -> str:
+    """Return the identifier of the noise in a column's curve from lines of a table's cells.
+
+    Each of the lines, ``first`` to ``last``, has noise of its own, and is one cell of the other
+    column. So curves of other lines are known to be independent, and all others are not.
+    """
+    return f"{release} {axis} {first} {last}"
+
+
+class Noises:
+    """The noises of some curves, by their identifiers."""
+
+    def __init__(self, identifiers: Iterable[str] = ()) -> None:
+        self._of: dict[str, list[str]] = {}  # by the release; most have one identifier
+        self.add(identifiers)
+
+    def add(self, identifiers: Iterable[str]) -> None:
+        """Add the noises of one more curve."""
+        for one in identifiers:
+            self._of.setdefault(_whole(one), []).append(one)
+
+    def meet(self, identifiers: Iterable[str]) -> bool:
+        """Return whether a curve with these identifiers has any of these noises."""
+        return any(_meet(one, own) for one in identifiers for own in self._of.get(_whole(one), ()))
+
+
+def _whole(identifier: str) -> str:
+    """Return the identifier of the release whose noise this is, or a part of it."""
+    lines = _LINES.fullmatch(identifier)
+    return identifier if lines is None else lines[1]
+
+
+def _meet(first: str, second: str) -> bool:
+    """Return whether both have noise in common, if both are of one release."""
+    ours, theirs = _LINES.fullmatch(first), _LINES.fullmatch(second)
+    if ours is None or theirs is None or ours[2] != theirs[2]:
+        return True  # a column of cells crosses every row
+    return int(ours[3]) <= int(theirs[4]) and int(theirs[3]) <= int(ours[4])
 
 
 def storable(mechanism: Mapping[Any, Any]) -> dict[str, str | int | float]:

@@ -14,6 +14,7 @@ from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from . import forms
 from .cdf import CDF
+from .provenance import Noises
 from .shown import cost, line
 from .smoothing import Norm, Solver
 from .stored import Stored, within
@@ -112,6 +113,8 @@ class ScoreCurves(Stored):
                 raise ParameterError(
                     name, given, f"must have {grid.size + 1} cells, and the n of the other"
                 )
+        if Noises(negatives.releases).meet(positives.releases):
+            raise ParameterError("positives", positives, "must be another release than negatives")
         size, n = grid.size, negatives.n
         first, last = negatives.counts[:size], n - positives.counts[:size][::-1]
         deviations = negatives.noise_deviation[:size], positives.noise_deviation[:size][::-1]

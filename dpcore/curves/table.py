@@ -18,6 +18,7 @@ from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import forms
 from .cdf import CDF
 from .inversion import between, shares_within
+from .provenance import of_lines
 from .shown import cost, line
 from .stored import Stored, within
 
@@ -221,9 +222,7 @@ class Table(Stored):
         shares = shares_within(other, lower, upper, integers=self._are_whole(axis == "y"))
         in_each = np.arange(1.0, own.size + 1.0) * float(shares.sum())
         curve = self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
-        # Curves of other cells may have noise of their own; the same cells have the same noise.
-        noise = tuple(f"{one} {axis} {shares.tolist()}" for one in self.row.releases)
-        return replace(curve, releases=noise)
+        return replace(curve, releases=self._noise_in(axis, np.flatnonzero(shares)))
 
     def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of one column for each cell of the other.
@@ -392,6 +391,15 @@ class Table(Stored):
             integers=self.integers[0 if axis == "x" else 1],
             name=self.names[0 if axis == "x" else 1],
         )
+
+    def _noise_in(self, axis: Axis, lines: NDArray[np.int64]) -> tuple[str, ...]:
+        """Return the identifiers of the noise in a column's curve from these cells of the other."""
+        whole = self.row.releases
+        exact = not self.row.noise_deviation.any()
+        apart = exact or self.row.mechanism["name"] == _INDEPENDENT
+        if lines.size == 0 or not apart or self.row.processing:
+            return whole
+        return tuple(of_lines(one, axis, int(lines[0]), int(lines[-1])) for one in whole)
 
     def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the sum of so many cells.

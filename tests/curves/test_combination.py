@@ -361,7 +361,7 @@ def test_files_without_identifiers_are_read():
 
 def test_a_result_that_is_made_twice_of_one_release_is_one_release():
     x, cells = np.arange(600) % 60, dp.TableGrid(GRID, GRID)
-    table = dp.table(x, x, cells, epsilon=1.0, isotonic=False)
+    table = dp.table(x, x, cells, dp.mechanisms.Histogram(1.0), isotonic=False)
     moments = dp.project(x, 0, 60, epsilon=1.0, delta=1e-6)
     again = dp.load(moments.to_json())
     scores = dp.score_curves(x % 2, x, GRID, epsilon=1.0, isotonic=False)
@@ -373,3 +373,56 @@ def test_a_result_that_is_made_twice_of_one_release_is_one_release():
     ]:
         assert not joined(first, second)
     assert joined(table.conditional("y", 0, 30), table.conditional("y", 30, 60))
+
+
+CELLS = dp.TableGrid(GRID, GRID)
+NUMBERS = np.arange(600) % 60.0  # not stated to be whole
+
+
+APART = dp.mechanisms.Histogram(1.0)
+
+
+def tabled(mechanism, **options):
+    return dp.table(NUMBERS, NUMBERS, CELLS, mechanism, **{"isotonic": False, **options})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("x",), ("y",)),
+        (("x", 0, 10), ("y", 40, 50)),
+        (("y",), ("y", 0, 30)),
+        (("y", 0, 30), ("y", 29, 60)),
+        (("y", 0, 29.5), ("y", 29.5, 60)),  # both have a part of one cell
+    ],
+)
+def test_curves_of_one_table_share_the_noise_of_common_cells(first, second):
+    """Errors would be stated too small, or records counted twice."""
+    table = tabled(APART)
+    copied = dp.load(dp.load(table.to_json()).conditional(*second).to_json())
+    assert not joined(table.conditional(*first), copied)
+    assert joined(table.conditional(*first), tabled(APART).conditional(*second))
+    apart = table.conditional("y", 0, 20), pickle.loads(pickle.dumps(table)).conditional("y", 40)
+    both = dp.combine(apart)
+    assert not joined(both, table.conditional("y", 39, 41))
+    assert joined(both, table.conditional("y", 20, 40))
+
+
+@pytest.mark.parametrize("mechanism", [dp.mechanisms.Dyadic(1.0), dp.mechanisms.Dawa(1.0)])
+def test_curves_of_a_table_with_common_noise_are_one_release(mechanism):
+    """One noise of a tree, or of a bucket, is in many cells."""
+    table = tabled(mechanism)
+    assert not joined(table.conditional("y", 0, 30), table.conditional("y", 30, 60))
+
+
+def test_processing_a_table_spreads_noise_over_its_cells():
+    table = tabled(APART, isotonic=True)
+    assert table.conditional("y", 0, 30).releases == table.row.releases
+
+
+def test_classes_of_one_release_are_refused():
+    curve, other = released(), released()
+    grid = dp.Grid.uniform(0, 1, 59)
+    with pytest.raises(dp.ParameterError, match="positives"):
+        dp.ScoreCurves.from_classes(grid, curve, dp.load(curve.to_json()))
+    assert dp.ScoreCurves.from_classes(grid, curve, other).joint.releases
