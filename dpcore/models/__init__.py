@@ -1,7 +1,7 @@
 """Privately fitted models, as estimators of scikit-learn's kind.
 
-Needs the extra ``models``, which is imported at the first use. Imports ``privacy``, ``noise``,
-``records`` and modules that belong to no room.
+Estimators need the extra ``models``, which is imported at their first use. Imports ``privacy``,
+``noise``, ``records`` and modules that belong to no room.
 """
 
 from __future__ import annotations

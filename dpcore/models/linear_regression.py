@@ -12,11 +12,12 @@ from sklearn.utils import validation
 
 from .. import _check
 from .._documentation import documented
+from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
 from ..records.column import Column
 from .fitting import Floats, checked_budget, checked_features, numbers, raw_features, target
 from .losses import Squares
-from .moments import by_moments, checked_law
+from .moments import by_moments, checked_law, least_squares
 from .perturbation import by_output
 from .scaling import Bounds, side_of_cube, unit_records
 
@@ -164,10 +165,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
                 records, penalty = unit_records(scaled, has_constant), alpha / responses.size
                 inner = by_output(records, Squares(responses), penalty, budget, stream)
                 inner *= side_of_cube(inner.size)
-        slopes, intercept = of_features.unscaled(inner)
-        reach, middle = float(of_responses.reach[0]), float(of_responses.middle[0])
-        self.coef_, self.intercept_ = reach * slopes, reach * intercept + middle
-        self.privacy_ = privacy
+        self._keep(inner, of_features, of_responses, privacy)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -186,3 +184,33 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         """
         responses: Floats = raw_features(self, X) @ self.coef_ + self.intercept_
         return responses
+
+    def _keep(
+        self, inner: Floats, of_features: Bounds, of_responses: Bounds, privacy: Privacy
+    ) -> None:
+        """Keep a model for scaled values, as one for raw values."""
+        slopes, intercept = of_features.unscaled(inner)
+        reach, middle = float(of_responses.reach[0]), float(of_responses.middle[0])
+        self.coef_, self.intercept_ = reach * slopes, reach * intercept + middle
+        self.privacy_ = privacy
+
+    @classmethod
+    def _of_sums(
+        cls,
+        noisy: Floats,
+        n: int,
+        deviation: float,
+        of_features: Bounds,
+        of_responses: Bounds,
+        privacy: Privacy,
+        **parameters: Any,
+    ) -> Self:
+        """Return the model of released sums of products, which are as in ``least_squares``."""
+        x_bounds = of_features.lower, of_features.upper
+        y_bounds = float(of_responses.lower[0]), float(of_responses.upper[0])
+        epsilon: Any = privacy.epsilon  # None, with rho
+        model = cls(epsilon, x_bounds=x_bounds, y_bounds=y_bounds, **parameters)
+        model.n_features_in_ = of_features.reach.size
+        inner = least_squares(noisy, n, model.alpha, deviation)
+        model._keep(inner, of_features, of_responses, privacy)
+        return model

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law
 
-__all__ = ["by_moments", "checked_law", "largest_change", "sums_of_products", "value_bits"]
+__all__ = [
+    "by_moments",
+    "checked_law",
+    "largest_change",
+    "least_squares",
+    "sums_of_products",
+    "value_bits",
+]
 
 Floats = NDArray[np.float64]
 
@@ -93,9 +100,7 @@ def by_moments(
     fit_intercept
         Whether there is one more feature, which is 1 for all records.
     penalty
-        A number that is added to the diagonal, for all features. If the noise could make the matrix
-        indefinite, more is added, until the least eigenvalue is at least n 2^-40 and at least twice
-        the deviation of the noise times the root of D, which is about the norm of that noise.
+        As in ``least_squares``.
     budget
         The budget, for epsilon.
     stream
@@ -123,10 +128,30 @@ def by_moments(
         noise[-1] = 0  # the product of the constant with itself is n, which is public
     noisy = np.zeros(sums.shape)
     noisy[upper] = (sums[upper] + noise) / units
+    return least_squares(noisy, responses.size, penalty, math.sqrt(law.variance) / units)
+
+
+def least_squares(noisy: Floats, n: int, penalty: float, deviation: float) -> Floats:
+    """Return the coefficients of least squares, (D,).
+
+    Parameters
+    ----------
+    noisy
+        (D + 1, D + 1) sums of products; only those above the diagonal, and on it, are read. The
+        first row is of the responses.
+    n
+        The number of records.
+    penalty
+        A number that is added to the diagonal, for all features. If the noise could make the matrix
+        indefinite, more is added, until the least eigenvalue is at least n 2^-40 and at least twice
+        the deviation of the noise times the root of D, which is about the norm of that noise.
+    deviation
+        The standard deviation of the noise in each sum.
+    """
     products = np.triu(noisy, 1)[1:, 1:]
     products += products.T + np.diag(np.diag(noisy)[1:])
-    spread = 2.0 * math.sqrt(law.variance) / units * math.sqrt(len(products))
-    spread = max(spread, responses.size * 2.0**-40)  # without noise, the matrix might be singular
+    spread = 2.0 * deviation * math.sqrt(len(products))
+    spread = max(spread, n * 2.0**-40)  # without noise, the matrix might be singular
     added = penalty + max(0.0, spread - float(np.linalg.eigvalsh(products)[0]))
     return np.linalg.solve(products + added * np.eye(len(products)), noisy[0, 1:]).astype(
         np.float64

@@ -2,7 +2,7 @@
 
 Each trust model is a mechanism. It can be used wherever a mechanism can, as in ``dpcore.cdf`` and
 ``dpcore.score_curves``. Clients and servers run the protocols that the models stand for. This
-room may import ``mechanisms``, ``statistics`` and the rooms below them.
+room may import ``mechanisms``, ``models``, ``statistics`` and the rooms below them.
 
 The *federated paper* is Cormode & Markov, *Federated Calibration and Evaluation of Binary
 Classifiers*. The *ECDF paper* is Barczewski, Mawass & Ramon, *Differentially Private Empirical
@@ -39,7 +39,7 @@ from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 from .side_by_side import Overview, TrustOption, overview
-from .statistics_of_sums import hosmer_lemeshow, projection
+from .statistics_of_sums import hosmer_lemeshow, linear_regression, projection
 from .summation import vector_sum
 
 __all__ = [
@@ -87,6 +87,7 @@ __all__ = [
     "enough",
     "functions",
     "hosmer_lemeshow",
+    "linear_regression",
     "opened",
     "overview",
     "projection",

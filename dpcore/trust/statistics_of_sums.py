@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
 from .functions.function import Function
 from .functions.of_projections import ProjectionSums
+from .functions.of_regressions import RegressionSums
 from .functions.of_risk_groups import RiskGroupSums
 from .functions.sum_noise import SumNoise
 from .protocol.released_sums import ReleasedSum
 from .protocol.trust_models import Summing, names_of
 
-__all__ = ["hosmer_lemeshow", "projection"]
+if TYPE_CHECKING:
+    from ..models import LinearRegression
+
+__all__ = ["hosmer_lemeshow", "linear_regression", "projection"]
 
 _Of = TypeVar("_Of", bound=Function)
 
@@ -70,6 +74,64 @@ def projection(released: ReleasedSum) -> Projection:
         budgets=of.budgets,
         privacy=released.privacy,
         mechanism=released.mechanism,
+    )
+
+
+def linear_regression(released: ReleasedSum, *, alpha: float = 1.0) -> LinearRegression:
+    """Return the model of which the sums of products have been released.
+
+    Parameters
+    ----------
+    released
+        The sum of ``functions.RegressionSums``.
+    alpha
+        The penalty, as in ``models.LinearRegression``.
+
+    Returns
+    -------
+    LinearRegression
+        As its method "moments" fits it: ``privacy_`` is the guarantee of the sum. With ``rho`` its
+        ``epsilon`` is None.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is another sum, the number of records is not public, or ``alpha`` is not positive.
+    MissingExtraError
+        scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.uniform(0, 10, (5_000, 2))
+    >>> records = np.column_stack([X, X @ [1.0, 2.0] + rng.normal(0, 1, 5_000)])
+    >>> of = dp.trust.functions.RegressionSums(([0, 0], [10, 10]), (0, 30))
+    >>> sites = dp.trust.DistributedNoise(epsilon=1.0, clients=100, records=None)
+    >>> released = dp.trust.vector_sum(records, of, sites, rng=rng)
+    >>> model = dp.trust.linear_regression(released)
+    >>> model.coef_.round(1), round(model.score(X, records[:, 2]), 2)
+    (array([1., 2.]), 0.98)
+    """
+    from .. import models
+
+    of, n = _checked(released, RegressionSums)
+    penalty = _check.positive("alpha", alpha)
+    size = of.features + 1 + of.fit_intercept
+    noisy = np.zeros((size, size))
+    noisy[of.places] = released.total
+    if of.fit_intercept:
+        noisy[-1, -1] = n  # the sum of ones
+    return models.LinearRegression._of_sums(
+        noisy,
+        n,
+        float(released.deviation.max()),
+        of.of("x_bounds"),
+        of.of("y_bounds"),
+        released.privacy,
+        alpha=penalty,
+        fit_intercept=of.fit_intercept,
     )
 
 

@@ -24,7 +24,7 @@ BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"
 WIDE, HIGH = 1.7, 0.62
 ACROSS = {  # places at which few arrows pass behind rooms; other rooms are in the middle
     "studies": 6.3,
-    "models": 2.0,
+    "models": 1.0,
     "testing": 7.1,
     "streams": 1.0,
     "trust": 6.6,

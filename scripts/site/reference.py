@@ -153,7 +153,7 @@ PAGES: Final = (
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
         " Opened opened release release_scores release_sum ReleasedSum vector_sum projection"
-        " hosmer_lemeshow ReportError RoundError PointwiseCDF PointwiseClient"
+        " hosmer_lemeshow linear_regression ReportError RoundError PointwiseCDF PointwiseClient"
         " Aggregator FunctionServers SharedVectors SimulatedSum",
     ),
     _page(
@@ -161,8 +161,8 @@ PAGES: Final = (
         "dpcore.trust.functions",
         "Functions of a record that clients and servers can sum, and their bounds.",
         "dpcore.trust.functions",
-        "One Step Identity Groups Polynomials ProjectionSums RiskGroupSums Vector Product Together"
-        " Coarse Box Ball Bound Function function_from",
+        "One Step Identity Groups Polynomials ProjectionSums RegressionSums RiskGroupSums Vector"
+        " Product Together Coarse Box Ball Bound Function function_from",
     ),
     _page(
         "comparison",

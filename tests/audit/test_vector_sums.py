@@ -14,7 +14,17 @@ from dpcore.noise.gaussian_shares import GaussianShares
 from dpcore.noise.sources import source
 from dpcore.privacy import gaussian_delta
 from dpcore.trust import Central, DistributedNoise
-from dpcore.trust.functions import Ball, Box, Groups, Identity, One, Product, Together, Vector
+from dpcore.trust.functions import (
+    Ball,
+    Box,
+    Groups,
+    Identity,
+    One,
+    Product,
+    RegressionSums,
+    Together,
+    Vector,
+)
 from dpcore.trust.functions.sum_noise import _share, changed
 from tests.audit.harness import both_ways
 from tests.reference import lattices as naive
@@ -63,6 +73,7 @@ FUNCTIONS = {
     "groups": Groups([0, 1, 2, 4]),
     "in groups": Product(Groups([0, 1, 2]), Together([One(), Identity(0, 2, at=1)])),
     "ball": Vector(Ball(2, 1.5)),
+    "regression": RegressionSums((-2, 2), (-1, 1)),
     "box": Vector(Box([0, -2], [1, 2])),
 }
 

@@ -218,7 +218,7 @@ def test_the_page_of_sums(capsys):
     [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     run(example)
     shown = re.findall(r"print\(.*\)  # (.*)", example)
-    assert capsys.readouterr().out.splitlines() == shown == ["45 12", "45", "True"]
+    assert capsys.readouterr().out.splitlines() == shown == ["45 12", "45", "True", "[1. 2.]"]
 
 
 @pytest.mark.needs_jit

@@ -213,7 +213,7 @@ REFUSED = (
 OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse ConsistentTree
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Groups Identity One Overview Plan Polynomials Privacy Product
-ProjectionSums Protocol RiskGroupSums
+ProjectionSums Protocol RegressionSums RiskGroupSums
 SecureAggregation SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
 TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning

@@ -103,3 +103,6 @@ def test_a_stated_change_is_shorter_than_the_diagonal_and_never_longer():
     assert plain.apart == longer.apart
     assert shorter.apart.squares == pytest.approx((2 * steps + 6) ** 2, rel=1e-6)
     assert shorter.apart.absolute == pytest.approx(6 * steps, rel=1e-4)  # by Cauchy & Schwarz
+    stated = Box([-1] * 9, [1] * 9, units=[1] * 9, absolute_change=3.0).lattice(steps, True)
+    assert stated.apart.squares == plain.apart.squares
+    assert 3 * steps + 18 <= stated.apart.absolute <= (3 * steps + 19) * (1 + 2.0**-26)

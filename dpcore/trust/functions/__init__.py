@@ -8,6 +8,7 @@ from .combined import Coarse, Product, Together
 from .function import Function, function_from
 from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
 from .of_projections import ProjectionSums
+from .of_regressions import RegressionSums
 from .of_risk_groups import RiskGroupSums
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Polynomials",
     "Product",
     "ProjectionSums",
+    "RegressionSums",
     "RiskGroupSums",
     "Step",
     "Together",

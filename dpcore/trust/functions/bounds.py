@@ -68,9 +68,10 @@ class Box(Bound):
         (d,) positive numbers: the standard deviations of the noise in the coordinates are in
         proportion to them. None: to the widths of the ranges, which has the least sum of variances
         relative to the squared widths (docs/proofs/vector-sums.md, section 3).
-    change
-        The largest Euclidean distance of two vectors, each divided by the units, if something
-        smaller than the diagonal of the box is proven. It needs ``units``.
+    change, absolute_change
+        The largest Euclidean distance of two vectors, and the largest sum of absolute differences,
+        both divided by the units, if something smaller than that of two corners of the box is
+        proven. They need ``units``.
 
     Raises
     ------
@@ -88,6 +89,7 @@ class Box(Bound):
     upper: float | Sequence[float]
     units: Sequence[float] | None = None
     change: float | None = None
+    absolute_change: float | None = None
 
     def __post_init__(self) -> None:
         lower, upper = (_row(name, getattr(self, name)) for name in ("lower", "upper"))
@@ -103,10 +105,12 @@ class Box(Bound):
             if len(units) != len(lower) or not min(units) > 0:
                 raise ParameterError("units", units, f"must be {len(lower)} positive numbers")
             object.__setattr__(self, "units", units)
-        if self.change is not None:
+        for name in ("change", "absolute_change"):
+            if (change := getattr(self, name)) is None:
+                continue
             if self.units is None:
-                raise ParameterError("units", None, "must be given beside change")
-            object.__setattr__(self, "change", _check.positive("change", self.change))
+                raise ParameterError("units", None, f"must be given beside {name}")
+            object.__setattr__(self, name, _check.positive(name, change))
 
     @property
     def size(self) -> int:
@@ -123,7 +127,9 @@ class Box(Bound):
         120
         """
         low: Any = self.lower
-        return BoxLattice(low, self.upper, self.units, self.change, steps, from_lower)  # type: ignore[arg-type]
+        high: Any = self.upper
+        changes = self.change, self.absolute_change
+        return BoxLattice(low, high, self.units, changes, steps, from_lower)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class BoxLattice(Lattice):
         lower: Sequence[float],
         upper: Sequence[float],
         units: Sequence[float] | None,
-        change: float | None,
+        changes: tuple[float | None, float | None],
         steps: int,
         from_lower: bool,
     ) -> None:
@@ -116,11 +116,15 @@ class BoxLattice(Lattice):
         self._seal()
         self.longest = _lengths(np.maximum(np.abs(self.least), np.abs(self.most)))
         self.apart = _lengths(self.most - self.least)
-        if change is not None:  # rounding moves each of two vectors by less than a step
+        change, absolute_change = changes  # rounding moves each of two vectors by less than a step
+        if change is not None:
             across = (change * steps + 2.0 * math.sqrt(low.size)) * _MARGIN
             squares = min(self.apart.squares, math.ceil(across**2 * _MARGIN))
             absolute = math.ceil(across * math.sqrt(low.size) * _MARGIN)
             self.apart = Lengths(min(self.apart.absolute, absolute), squares)
+        if absolute_change is not None:
+            absolute = math.ceil((absolute_change * steps + 2.0 * low.size) * _MARGIN)
+            self.apart = self.apart._replace(absolute=min(self.apart.absolute, absolute))
 
     def rounded(self, values: Reals, stream: Source) -> Integers:
         """Return (n, d) integers for (n, d) values."""
