@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 
 RATE_BITS = 66  # binary digits of 1 / (2 sigma^2), as it is given
+_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _SIX = np.uint64(6)
@@ -22,12 +23,17 @@ _REFUSED, _ACCEPTED, _UNDECIDED = 0, 1, 2
 @inner
 def _place(
     word: np.uint32, boundaries: NDArray[np.uint32], guide: NDArray[np.uint16], shift: np.uint32
-) -> np.uint64:
-    """Return the number of boundaries below a word. Invariant: k is at most that number."""
+) -> tuple[np.uint64, bool]:
+    """Return the number of boundaries below a word, and whether the word decides.
+
+    Invariant: k is at most that number.
+    """
     k = np.uint64(guide[word >> shift])
-    while boundaries[k] < word:
+    boundary = boundaries[k]
+    while boundary < word:
         k += _ONE
-    return k
+        boundary = boundaries[k]
+    return k, boundary != word
 
 
 @inner
@@ -40,8 +46,10 @@ def _verdict(
     roundings are to the safe side.
     """
     whole = _ONE << bits
-    least = (product * rate) >> fixed
     most = ((product * (rate + _ONE)) >> fixed) + _ONE
+    if word + most < whole:
+        return _ACCEPTED
+    least = (product * rate) >> fixed
     square = ((most * most) >> bits) + _ONE
     cube = ((square * most) >> bits) + _ONE
     if word + least >= whole + square // _TWO + _ONE:
@@ -88,41 +96,42 @@ def accepted_proposals(
     Notes
     -----
     A proposal is accepted with probability exp(-gamma), gamma = l (2 h B + l) / (2 sigma^2), except
-    that minus zero is never accepted. 2^bits gamma is below ``most``: the products are below 2^64
-    (docs/proofs/noise.md), and ``rate`` is too small by less than 1. The inner loop goes on while
-    U < 1 - gamma <= exp(-gamma), which is nearly always. Invariant: ``out[:i]`` is a function of
-    ``words[:row]``.
+    that minus zero is never accepted. 2^bits gamma is below ``most`` of ``_verdict``: the products
+    are below 2^64 (docs/proofs/noise.md), and ``rate`` is too small by less than 1. For all l < B,
+    ``most`` is at most h ``slope`` + 2^bits - ``sure``. The inner loop goes on while this, instead
+    of ``most``, shows that U < 1 - gamma <= exp(-gamma), and h > 0. That is nearly always so.
+    Invariant: ``out[:i]`` is a function of ``words[:row]``. (Indices are unsigned: no test for
+    negative ones.)
     """
-    fixed = np.uint64(RATE_BITS) - bits
-    whole = _ONE << bits
-    i = row = 0
+    fixed, sign_bit, places = np.uint64(RATE_BITS) - bits, bits - _ONE, width - _ONE
+    slope = ((_TWO * width * places * (rate + _ONE)) >> fixed) + _ONE
+    sure = (_ONE << bits) - ((places * places * (rate + _ONE)) >> fixed) - _TWO
+    size, rows = np.uint64(out.size), np.uint64(words.shape[0])
+    i = row = _ZERO
     while True:
-        run = min(out.size - i, words.shape[0] - row)
-        product = third = _ONE
-        magnitude = sign = np.int64(0)
+        run = min(size - i, rows - row)
+        h = second = third = _ZERO
         known = surely = True
         for j in range(run):
-            h = _place(words[row + j, 0], boundaries, guide, shift)
-            known = boundaries[h] != words[row + j, 0]
-            second, third = np.uint64(words[row + j, 1]), np.uint64(words[row + j, 2])
-            start, place = h * width, second & (width - _ONE)
-            magnitude = np.int64(start + place)
-            sign = -np.int64(second >> (bits - _ONE))  # all bits are 1, or all are 0
-            product = place * (start + start + place)
-            most = ((product * (rate + _ONE)) >> fixed) + _ONE
-            surely = bool(third + most < whole and (magnitude | ~sign) != 0)  # no minus zero
+            at = row + np.uint64(j)
+            h, known = _place(words[at, 0], boundaries, guide, shift)
+            second, third = np.uint64(words[at, 1]), np.uint64(words[at, 2])
+            surely = third + h * slope < sure and h != _ZERO
             if not (known and surely):
-                run = j
+                run = np.uint64(j)
                 break
-            out[i + j] = (magnitude ^ sign) - sign
+            magnitude, sign = np.int64(h * width + (second & places)), -np.int64(second >> sign_bit)
+            out[i + np.uint64(j)] = (magnitude ^ sign) - sign  # all bits of the sign are 1, or 0
         i += run
         row += run
         if surely or not known:
             return i, row
-        verdict = _verdict(third, product, rate, fixed, bits)
+        start, place = h * width, second & places
+        verdict = _verdict(third, place * (start + start + place), rate, fixed, bits)
         if verdict == _UNDECIDED:
             return i, row
-        row += 1
-        if verdict == _ACCEPTED and (magnitude | ~sign) != 0:
+        row += _ONE
+        magnitude, sign = np.int64(start + place), -np.int64(second >> sign_bit)
+        if verdict == _ACCEPTED and (magnitude | ~sign) != 0:  # no minus zero
             out[i] = (magnitude ^ sign) - sign
-            i += 1
+            i += _ONE
