@@ -35,6 +35,7 @@ from . import (
     studies,
     tables,
     trees,
+    vector_sum,
 )
 
 JOBS = explained(
@@ -62,6 +63,7 @@ JOBS = explained(
         *checks.JOBS,
         *models.JOBS,
         *polya.JOBS,
+        *vector_sum.JOBS,
         *local.JOBS,
         *square_wave.JOBS,
         *clients.JOBS,
