@@ -59,6 +59,16 @@ def ours_in_batches(inputs: Steps):
     return release
 
 
+def ours_step_by_step(inputs: Steps):
+    size, counts = inputs.counts.size, inputs.counts.tolist()
+
+    def release():
+        counter = dp.streams.RunningCount(size, rho=RHO)
+        return [counter.add(count) for count in counts]
+
+    return release
+
+
 def ours_curves(inputs: Steps):
     grid = dp.Grid.uniform(0, 1, CELLS)
 
@@ -87,6 +97,25 @@ def numpy_ahead(draw):
         return release
 
     return start
+
+
+def numpy_step_by_step(inputs: Steps):
+    """Return a binary tree in time, with a draw for each node when it is finished."""
+    counts, height = inputs.counts.tolist(), levels(inputs.counts.size)
+    sigma = (2 * height / (2 * RHO)) ** 0.5
+
+    def release():
+        rng, total, found = np.random.default_rng(1), 0, []
+        nodes = [0.0] * height
+        for step, count in enumerate(counts, 1):
+            total += count
+            closed = (step & -step).bit_length() - 1
+            nodes[:closed] = [0.0] * closed
+            nodes[closed] = rng.normal(0.0, sigma)
+            found.append(total + sum(nodes))
+        return found
+
+    return release
 
 
 def laplace_nodes(rng: np.random.Generator, height: int, nodes: int):
@@ -206,6 +235,26 @@ JOBS = (
         2**8,
         Contender("dpcore", "ours", ours_in_batches, noise="exact"),
         Contender("NumPy, all noise ahead", "numpy", numpy_ahead(normal_nodes), noise="inexact"),
+        Contender(
+            "dpcrpy, step by step",
+            "peer",
+            dpcrpy("GaussNoiMech", sigma0=(1 / (2 * RHO)) ** 0.5),
+            "dpcrpy",
+            STEP_BY_STEP,
+            noise="inexact",
+        ),
+        Contender("random bits", "floor", random_bits),
+    ),
+    job(
+        "stream-steps",
+        f"A running count, rho = {RHO:g}, one call for each step",
+        "steps",
+        with_rho,
+        (2**15,),
+        (2**12,),
+        2**8,
+        Contender("dpcore", "ours", ours_step_by_step, noise="exact"),
+        Contender("NumPy, a tree in time", "numpy", numpy_step_by_step, noise="inexact"),
         Contender(
             "dpcrpy, step by step",
             "peer",
