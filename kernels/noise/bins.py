@@ -116,7 +116,7 @@ def accepted_proposals(
             at = row + np.uint64(j)
             h, known = _place(words[at, 0], boundaries, guide, shift)
             second, third = np.uint64(words[at, 1]), np.uint64(words[at, 2])
-            surely = third + h * slope < sure and h != _ZERO
+            surely = bool(third + h * slope < sure and h != _ZERO)
             if not (known and surely):
                 run = np.uint64(j)
                 break
@@ -125,11 +125,11 @@ def accepted_proposals(
         i += run
         row += run
         if surely or not known:
-            return i, row
+            return int(i), int(row)
         start, place = h * width, second & places
         verdict = _verdict(third, place * (start + start + place), rate, fixed, bits)
         if verdict == _UNDECIDED:
-            return i, row
+            return int(i), int(row)
         row += _ONE
         magnitude, sign = np.int64(start + place), -np.int64(second >> sign_bit)
         if verdict == _ACCEPTED and (magnitude | ~sign) != 0:  # no minus zero
