@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..curves.likely_mistakes import named
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
 from ..records.files import Column as FileColumn
-from ..releases.score_curves import labelled_score_curves, named
+from ..releases.score_curves import labelled_score_curves
 from .arguments import UsageError
 from .labels import POSITIVE, scored_labels
 from .options import Command, Option, given, option

@@ -23,6 +23,7 @@ from ..errors import DpcoreWarning, shown
 from ..privacy.guarantees import Privacy, of_public_size
 from ..records import times
 from ..summaries.grid import MOST_CELLS, Grid, edges_of
+from ..summaries.score_counts import Label
 from .cdf import CDF
 from .inversion import are_whole
 from .rows import CurveRows
@@ -36,6 +37,8 @@ __all__ = [
     "at_ends",
     "known",
     "largest",
+    "mistake_in_running_scores",
+    "named",
     "percent",
     "warn",
     "warn_of_classes",
@@ -47,6 +50,7 @@ __all__ = [
 
 SURE: Final = 3.0  # an effect of more than so many deviations of the noise is not chance
 LARGE_ERROR: Final = 0.1  # a share of the records
+_SMALL_ERROR: Final = 0.01  # a class within its noise of 0 has then few of the records
 FEW_CELLS: Final = 16  # a smaller grid has cells for kinds of records, and one kind may be common
 _MOST_WARNINGS: Final = 8  # of groups by name
 _MOST_AT_TOP: Final = 1 / 2
@@ -135,6 +139,11 @@ def warn_of_classes(
             return
 
 
+def named(pos_label: Label | None) -> str:
+    """Return the name and the value of a positive label, for warnings."""
+    return f"pos_label ({shown(1 if pos_label is None else pos_label)})"
+
+
 def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
     """Warn if released raw scores show a mistake, as ``warn_of_curve``, or wrong labels.
 
@@ -147,6 +156,16 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
     """
     if text := _mistake_in_scores(curves, label):
         warn(text)
+
+
+def mistake_in_running_scores(curves: ScoreCurves, label: str) -> str | None:
+    """Return a text if raw scores of a step show wrong labels, or the wrong grid.
+
+    A stream begins with few records: there is no mistake in that, and nothing is seen until the
+    noise is small beside the number of records.
+    """
+    noise = largest(curves.joint.noise_deviation)
+    return _wrong_in_scores(curves, label) if noise <= _SMALL_ERROR * curves.n else None
 
 
 def _mistake_in_curve(curve: CDF) -> str | None:
@@ -254,20 +273,32 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     noise = largest(curves.joint.noise_deviation)
     if LARGE_ERROR < (error := noise / curves.n) < math.inf:
         return f"the standard error of the curves is up to {error:.2g} of all records: {REMEDY}"
-    of_negatives, of_positives = curves.deviations
-    negatives = _Class("negatives", curves.negatives, of_negatives)
-    positives = _Class("positives", curves.positives, of_positives)
-    for one_class in (negatives, positives):
-        if one_class.total <= SURE * known(float(one_class.deviations[-1])):
-            return _empty_class(one_class.name, one_class.total, label, curves.privacy)
-    if text := _tied_at_ends(curves, negatives, positives):
+    if text := _wrong_in_scores(curves, label):
         return text
-    if text := _below_guessing(negatives, positives, noise, label):
-        return text
-    rare = min(negatives, positives, key=lambda one_class: one_class.total)
+    rare = min(_classes(curves), key=lambda one_class: one_class.total)
     if LARGE_ERROR < (error := noise / rare.total) < math.inf:
         return f"the standard error of the curve of {rare.name} is up to {error:.1g}: {REMEDY}"
     return None
+
+
+def _wrong_in_scores(curves: ScoreCurves, label: str) -> str | None:
+    """Return a text if labels or scores are not what the arguments say, by more than noise."""
+    negatives, positives = _classes(curves)
+    for one_class in (negatives, positives):
+        if one_class.total <= SURE * known(float(one_class.deviations[-1])):
+            return _empty_class(one_class.name, one_class.total, label, curves.privacy)
+    noise = largest(curves.joint.noise_deviation)
+    return _tied_at_ends(curves, negatives, positives) or _below_guessing(
+        negatives, positives, noise, label
+    )
+
+
+def _classes(curves: ScoreCurves) -> tuple[_Class, _Class]:
+    of_negatives, of_positives = curves.deviations
+    return (
+        _Class("negatives", curves.negatives, of_negatives),
+        _Class("positives", curves.positives, of_positives),
+    )
 
 
 def _empty_class(name: str, total: float, label: str, privacy: Privacy) -> str:

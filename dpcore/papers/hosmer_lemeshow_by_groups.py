@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..curves.likely_mistakes import warn_of_classes
+from ..curves.likely_mistakes import named, warn_of_classes
 from ..errors import ParameterError
 from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
@@ -19,7 +19,6 @@ from ..privacy.guarantees import Privacy
 from ..privacy.spending import releasing
 from ..releases.cdf import cdf
 from ..releases.hosmer_lemeshow import grid_of_probabilities, in_memory
-from ..releases.score_curves import named
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
 from ..statistics.risk_groups import check_groups

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _check
 from .._documentation import documented
-from ..curves.likely_mistakes import warn_of_scores
+from ..curves.likely_mistakes import named, warn_of_scores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Hierarchy, Mechanism
@@ -18,7 +18,7 @@ from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import releasing
 from ..releases.cdf import raw_release, taken
-from ..releases.score_curves import named, score_curves
+from ..releases.score_curves import score_curves
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy

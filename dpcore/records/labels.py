@@ -20,7 +20,7 @@ from .column import Column
 from .doubles import checked_kind
 from .places import nearest_double, number_places, text_places
 
-__all__ = ["Label", "places", "plain", "positives"]
+__all__ = ["Label", "label_form", "label_of", "places", "plain", "positives"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
@@ -152,6 +152,37 @@ def plain(argument: str, label: object) -> Label:
         raise ParameterError(argument, value, "must not be NaN")
     plainly: Callable[[Any], Label] = _plainly(type(value))
     return value if isinstance(value, bool) else plainly(value)
+
+
+def label_form(label: Label | None) -> list[str] | None:
+    """Return a plain label as text that tells its type, exactly."""
+    if label is None:
+        return None
+    if isinstance(label, str):
+        return ["str", label]
+    if isinstance(label, bytes):
+        return ["bytes", label.hex()]
+    return ["float", label.hex()] if isinstance(label, float) else ["int", str(int(label))]
+
+
+def label_of(form: Any) -> Label | None:
+    """Return the label that was written.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        It was not written by ``label_form``.
+    """
+    if form is None:
+        return None
+    kind, text = form
+    read: dict[str, Callable[[str], Label]] = {
+        "str": str,
+        "bytes": bytes.fromhex,
+        "float": float.fromhex,
+        "int": int,
+    }
+    return read[kind](text)
 
 
 class _Comparison:

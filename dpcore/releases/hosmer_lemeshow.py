@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.likely_mistakes import named
 from ..curves.scores import check_score_grid
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
@@ -26,7 +27,7 @@ from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .released_by import released_by
-from .score_curves import asked_of_scores, labelled_score_curves, named
+from .score_curves import asked_of_scores, labelled_score_curves
 
 __all__ = [
     "FINEST",

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.likely_mistakes import warn_of_scores
+from ..curves.likely_mistakes import named, warn_of_scores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
-from ..errors import ParameterError, shown
+from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
@@ -27,7 +27,6 @@ __all__ = [
     "Spender",
     "asked_of_scores",
     "labelled_score_curves",
-    "named",
     "raw_score_curves",
     "score_curves",
     "score_curves_from_counts",
@@ -199,11 +198,6 @@ def labelled_score_curves(
     curves = raw_score_curves(exact, grid, spender, rng, what=name)
     warn_of_scores(curves, label)
     return curves.isotonic() if isotonic else curves
-
-
-def named(pos_label: Label | None) -> str:
-    """Return the name and the value of a positive label, for warnings."""
-    return f"pos_label ({shown(1 if pos_label is None else pos_label)})"
 
 
 def raw_score_curves(

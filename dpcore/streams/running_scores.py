@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
@@ -9,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.likely_mistakes import mistake_in_running_scores, named, warn
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
-from ..errors import ParameterError
+from ..errors import ParameterError, shown
 from ..privacy.guarantees import Neighbours
+from ..records.labels import Label, label_form, label_of, plain
 from ..summaries.grid import Grid
-from ..summaries.score_counts import Label, score_counts
+from ..summaries.score_counts import score_counts
 from ..summaries.totals import NanPolicy
 from .area_changes import AreaChange, Monitoring, may_be_empty, warn_of_few
 from .base import StreamMechanism
@@ -34,6 +37,8 @@ class _Seen(NamedTuple):
     curves: ScoreCurves | None
     now: NDArray[np.float64] | None  # (2 N,) the raw joint counts of the last step
     first: NDArray[np.float64] | None  # and of the first window
+    pos_label: Label | None = None  # of all steps so far; None: no step has said it
+    is_told: bool = False  # whether a warning has told of a likely mistake
 
 
 class RunningScores(RunningCurve):
@@ -139,7 +144,15 @@ class RunningScores(RunningCurve):
         CounterBusyError, CounterClosedError
             As for ``RunningCount.add``.
         DtypeError, ParameterError, MissingValueError
-            The records are not as above, or the horizon has been reached. Nothing has changed.
+            The records are not as above, ``pos_label`` is not that of the steps before, or the
+            horizon has been reached. Nothing has changed.
+
+        Warns
+        -----
+        DpcoreWarning
+            The released numbers suggest wrong labels, exchanged arguments or another grid
+            (docs/guides/roc.md, section 4). Once for a stream, at a step where the noise is at most
+            a hundredth of the records.
 
         Examples
         --------
@@ -155,9 +168,8 @@ class RunningScores(RunningCurve):
         counts = score_counts(
             y_true, y_score, self._grid, pos_label=pos_label, nan_policy=nan_policy
         )
-        seen: _Seen = self._counted("y_score", counts)
-        assert seen.curves is not None
-        return seen.curves
+        label = plain("pos_label", 1 if pos_label is None else pos_label)
+        return self._step("y_score", counts, label)
 
     def add_counts(self, counts: NDArray[np.integer[Any]]) -> ScoreCurves:
         """Take one step with counts, (2 N,), from ``dpcore.score_counts``.
@@ -173,9 +185,7 @@ class RunningScores(RunningCurve):
         (array([400., 499.]), array([ 50., 252.]))
         """
         exact = _check.counts("counts", counts, (self._cells.size,))
-        seen: _Seen = self._counted("counts", exact)
-        assert seen.curves is not None
-        return seen.curves
+        return self._step("counts", exact, None)
 
     def change(self, false_alarm_rate: float = 0.05) -> AreaChange | None:
         """Compare the area of the last window with that of the first one, at no cost.
@@ -251,6 +261,27 @@ class RunningScores(RunningCurve):
             monitoring.critical_value(first, rate),
         )
 
+    def _step(
+        self, argument: str, counts: NDArray[np.int64], pos_label: Label | None
+    ) -> ScoreCurves:
+        """Take one step, if the label is that of the steps before; tell of a likely mistake."""
+        self._check_here()  # a fork may hold the lock
+        with self._lock:
+            before: _Seen = self._state.more
+            label = before.pos_label if pos_label is None else pos_label
+            if before.pos_label is not None and label != before.pos_label:
+                what = f"must be {shown(before.pos_label)}, as at the steps before"
+                raise ParameterError("pos_label", pos_label, what)
+            seen: _Seen = self._counted(argument, counts)
+            assert seen.curves is not None
+            raw = replace(seen.curves, joint=seen.curves.joint.as_released())
+            text = None if seen.is_told else mistake_in_running_scores(raw, named(label))
+            more = seen._replace(pos_label=label, is_told=seen.is_told or text is not None)
+            self._state = self._state._replace(more=more)
+        if text is not None:
+            warn(text)
+        return seen.curves
+
     def _monitored(self) -> Monitoring:
         if self._monitoring is None:
             horizon, window = self._horizon, self._window
@@ -269,9 +300,10 @@ class RunningScores(RunningCurve):
         """Return what is released at the last step: it is kept if and only if the step is taken."""
         raw = self._raw(state, outputs, integers=False)
         curves = ScoreCurves(self._grid, raw.isotonic() if self._isotonic else raw)
-        first: NDArray[np.float64] | None = state.more.first
+        before: _Seen = state.more
         now = raw.counts.astype(np.float64)
-        return _Seen(curves, now, now if state.step == self._window else first)
+        first = now if state.step == self._window else before.first
+        return before._replace(curves=curves, now=now, first=first)
 
     def _more_form(self) -> dict[str, Any]:
         seen: _Seen = self._state.more
@@ -279,7 +311,8 @@ class RunningScores(RunningCurve):
             name: None if joint is None else bits_of(joint[None])
             for name, joint in (("now", seen.now), ("first", seen.first))
         }
-        return {**super()._more_form(), **kept}
+        told = {"is_told": seen.is_told, "pos_label": label_form(seen.pos_label)}
+        return {**super()._more_form(), **kept, **told}
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
@@ -290,6 +323,10 @@ class RunningScores(RunningCurve):
             None if more[name] is None else doubles_of(more[name], (1, stream._cells.size))[0]
             for name in ("now", "first")
         )
-        stream._state = stream._state._replace(more=_Seen(None, now, first))
+        label = label_of(more.get("pos_label"))  # files of earlier versions do not have it
+        is_told = more.get("is_told", False)
+        _check.flag("is_told", is_told)
+        seen = _Seen(None, now, first, label, is_told)
+        stream._state = stream._state._replace(more=seen)
         stream._take_identifier(more)
         return stream

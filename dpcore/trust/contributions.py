@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
-from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
+from ..curves.likely_mistakes import named, warn_of_curve, warn_of_scores
 from ..curves.scores import ScoreCurves
-from ..errors import DtypeError, MissingValueError, ParameterError, shown
+from ..errors import DtypeError, MissingValueError, ParameterError
 from ..privacy.spending import spending
 from ..records.column import Column
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
@@ -175,7 +175,7 @@ def client_score_curves(
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)
     curves = ScoreCurves(grid, _released(counts, trust, rng, "client_score_curves"))
-    warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
+    warn_of_scores(curves, named(pos_label))
     return curves.isotonic() if isotonic else curves
 
 

@@ -13,7 +13,7 @@ import dpcore as dp
 from dpcore.mechanisms.descriptions import from_curve
 from dpcore.mechanisms.running import AfterSteps, questions
 from dpcore.statistics.areas import area_of, slopes_of
-from dpcore.streams import CounterClosedError, DyadicTree, RunningCDF, RunningScores
+from dpcore.streams import CounterClosedError, DyadicTree, RunningCDF, RunningScores, saved
 from dpcore.streams.area_changes import Monitoring
 from dpcore.streams.base import Change
 from dpcore.streams.windows import noise_of
@@ -222,6 +222,94 @@ def test_a_saved_stream_continues_with_its_reference(budget, cut, tmp_path):
         assert again.add_counts(batch).to_json() == whole.add_counts(batch).to_json()
         assert again.change() == whole.change()
     assert again.change() is not None
+
+
+# --- likely mistakes
+
+
+def day(number, size=2000):
+    """Labels and scores of a day, of a model that is right."""
+    rng = np.random.default_rng(number)
+    score = rng.random(size)
+    return rng.random(size) < score, score
+
+
+def told(stream, *batches, **options):
+    """What the warnings of these steps say."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dp.DpcoreWarning)
+        for batch in batches:
+            stream.add(*batch, **options)
+    return [str(one.message) for one in caught if one.filename == __file__]
+
+
+def test_a_likely_mistake_is_told_once_from_released_numbers():
+    right = [day(number) for number in range(6)]
+    assert told(seeded(), *right) == []
+    [text] = told(seeded(), *[(~labels, scores) for labels, scores in right])
+    assert "worse than guessing: is pos_label (1) right" in text
+    [text] = told(seeded(), *[(np.zeros(2000, int), scores) for _, scores in right], pos_label=7)
+    assert text.startswith("the released number of positives is within its noise")
+    assert "is pos_label (7) right, and are y_true and y_score in order?" in text
+    [text] = told(seeded(), *[(np.ones(2000), scores) for _, scores in right])
+    assert "number of negatives" in text
+    [text] = told(seeded(), *[(scores, labels) for labels, scores in right], pos_label=1)
+    assert "y_true and y_score in order" in text
+
+
+def test_few_records_at_first_are_no_mistake():
+    assert told(seeded(), *[day(number, 3) for number in range(HORIZON)]) == []
+
+
+def test_exchanged_types_are_refused_before_a_step():
+    stream, (labels, scores) = seeded(), day(1)
+    with pytest.raises(dp.DtypeError, match="y_true"):
+        stream.add(scores, labels)
+    assert stream.step == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "label", "same", "other"),
+    [
+        ([0, 1], None, [None, 1, True, 1.0], [0, 2, 1.5]),
+        (["a", "b\0"], "b\0", ["b\0"], ["a", "b"]),
+        ([b"a", b"\xff"], b"\xff", [b"\xff"], [b"a"]),
+        ([0.5, 1.5], 1.5, [np.float32(1.5)], [1, 0.5]),
+    ],
+)
+def test_another_positive_label_at_a_later_step_is_refused(labels, label, same, other, tmp_path):
+    """It would mix the classes. A saved stream keeps the label."""
+    stream = seeded(horizon=None)
+    stream.add_counts(np.full(2 * CELLS, 9))  # says nothing of labels
+    stream.add(labels, [0.1, 0.2], pos_label=label)
+    for number in range(2):
+        for wrong in other:
+            step = stream.step
+            with pytest.raises(dp.ParameterError, match=r"pos_label.*as at the steps before"):
+                stream.add(labels, [0.1, 0.2], pos_label=wrong)
+            assert stream.step == step
+        for right in same:
+            stream.add(labels, [0.1, 0.2], pos_label=right)
+        stream.add_counts(np.full(2 * CELLS, 9))
+        stream.save(tmp_path / f"scores{number}")
+        stream = RunningScores.resume(tmp_path / f"scores{number}")
+
+
+def test_a_saved_stream_does_not_tell_twice_and_old_files_are_read(tmp_path):
+    wrong = [(~labels, scores) for labels, scores in map(day, range(4))]
+    stream = seeded()
+    assert len(told(stream, *wrong)) == 1
+    stream.save(tmp_path / "scores")
+    state = saved.load((tmp_path / "scores").read_bytes())
+    assert told(RunningScores.resume(tmp_path / "scores"), *wrong) == []
+    bad = [{"is_told": 1}, {"pos_label": ["list", "1"]}, {"pos_label": 1}, {"pos_label": ["int"]}]
+    for change in bad:
+        (tmp_path / "bad").write_bytes(saved.dump({**state, "more": {**state["more"], **change}}))
+        with pytest.raises(dp.FormatError):
+            RunningScores.resume(tmp_path / "bad")
+    del state["more"]["is_told"], state["more"]["pos_label"]
+    (tmp_path / "old").write_bytes(saved.dump(state))
+    assert RunningScores.resume(tmp_path / "old").step == 4
 
 
 # --- alarms
