@@ -2,7 +2,8 @@
 
 Numba's own files look at the file that defines a function, not at other files whose functions it
 calls, and two processes can mix them up. Here the folder's name contains a hash of all kernel
-sources, and a file's name a hash of the rest that its machine code depends on.
+sources, and a file's name a hash of the rest that its machine code depends on. This includes what
+the process has imported: Python may run old bytecode beside new sources.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -22,6 +23,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -96,7 +98,7 @@ class Files:
     """
 
     def __init__(self, function: Callable[..., object], place: Path) -> None:
-        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._function, self._name = function, f"{function.__module__}.{function.__qualname__}"
         self._place, self.cache_path = place, str(place)
 
     def load_overload(self, types: Any, target: Any) -> Any:
@@ -136,7 +138,35 @@ class Files:
     def _path(self, types: Any, codegen: Any) -> Path:
         if sources_digest() != _SOURCES:  # this process may have imported old and new ones
             raise OSError("the sources of kernels have changed")
-        return self._place / f"{self._name}-{_short((types, codegen.magic_tuple()))}.nbc"
+        rest = types, codegen.magic_tuple(), _content(self._function, set())
+        return self._place / f"{self._name}-{_short(rest)}.nbc"
+
+
+def _content(value: Any, seen: set[int]) -> object:
+    """Return what machine code of a global is made of: bytecode, constants, and their globals."""
+    function = getattr(value, "py_func", value)  # of a kernel
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if not isinstance(function, FunctionType):
+        return repr(value)
+    if id(function) in seen:
+        return function.__qualname__
+    seen.add(id(function))
+    codes = [function.__code__]
+    for code in codes:  # nested functions are appended on the way
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    names = sorted({name for code in codes for name in code.co_names} & set(function.__globals__))
+    return (
+        [(code.co_code, code.co_names, code.co_varnames, _constants(code)) for code in codes],
+        [cell.cell_contents for cell in function.__closure__ or ()],
+        [(name, _content(function.__globals__[name], seen)) for name in names],
+    )
+
+
+def _constants(code: CodeType) -> list[str]:
+    return [repr(constant) for constant in code.co_consts if not isinstance(constant, CodeType)]
 
 
 def _digest(path: Path, data: bytes) -> bytes:

@@ -188,6 +188,66 @@ def test_an_edit_of_a_file_that_a_kernel_calls_is_seen(tmp_path, monkeypatch):
     assert (second[0] != first[0], second[1]) == (True, 0)
 
 
+def test_machine_code_of_old_bytecode_is_not_kept_for_new_sources(tmp_path, monkeypatch):
+    """Python runs old bytecode if a new file has its size and time, as some installers set it."""
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "kernels", tmp_path / "copied_kernels", ignore=skip)
+    script = """
+import numpy as np
+from copied_kernels.noise.samplers import bernoulli_two_over_e as drawn
+at = drawn(np.full(4, 2**32 - 1, np.uint32), 0)[1]
+print(at, len(drawn.dispatcher.stats.cache_hits))
+"""
+    variables = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    variables["PYTHONDONTWRITEBYTECODE"] = ""
+    before = python(script, **variables)[0].split()
+    assert python(script, **variables)[0].split() == [before[0], "1"]
+    path = tmp_path / "copied_kernels" / "noise" / "samplers.py"
+    times = path.stat()
+    path.write_text(path.read_text("utf-8").replace("at += 1", "at += 2"), "utf-8")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    python(script, **variables)  # old bytecode, and new sources
+    shutil.rmtree(path.parent / "__pycache__")
+    after = python(script, **variables)[0].split()
+    assert (after[0] != before[0], after[1]) == (True, "0")
+    assert python(script, **variables)[0].split() == [after[0], "1"]
+
+
+HELD, LIMIT = np.arange(3), 5
+
+
+def of_globals(x):
+    return x + LIMIT + HELD[0]
+
+
+@pytest.mark.parametrize("change", [{"LIMIT": 6}, {"HELD": np.arange(1, 4)}])
+def test_constants_of_machine_code_are_those_of_the_process(empty, monkeypatch, change):
+    compiled = [_compile.Kernel(of_globals) for _ in range(4)]
+    assert [compiled[0](1), compiled[1](1)] == [6, 6]
+    for name, value in change.items():
+        monkeypatch.setitem(globals(), name, value)
+    assert [compiled[2](1), compiled[3](1)] == [7, 7]
+    hits = [sum(kernel.dispatcher.stats.cache_hits.values()) for kernel in compiled]
+    assert hits == [0, 1, 0, 1]
+
+
+def test_another_processor_has_files_of_its_own(folder, monkeypatch):
+    kind = type(_compile.Kernel(twice).dispatcher.targetctx.codegen())
+    usual = kind.magic_tuple
+    monkeypatch.setattr(kind, "magic_tuple", lambda self: (*usual(self)[:2], "+of-another"))
+    assert [run(), run()] == [0, 2]
+
+
+@pytest.mark.parametrize("module", [numba, np, "llvmlite"])
+def test_another_compiler_has_a_folder_of_its_own(tmp_path, monkeypatch, module):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    usual = _cache.folder.__wrapped__()
+    if isinstance(module, str):
+        module = importlib.import_module(module)
+    monkeypatch.setattr(module, "__version__", "99.0")
+    assert _cache.folder.__wrapped__() != usual
+
+
 def test_an_edit_anywhere_starts_a_new_folder(tmp_path, monkeypatch):
     kernels = Path(_cache.__file__).parent
     shutil.copytree(kernels, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
