@@ -68,7 +68,7 @@ class Bins(Stored):
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """(B,) the counts of both classes together; they add up to n."""
+        """(B,) the counts of both classes together; those of curves add up to n."""
         return self.negatives + self.positives
 
     @property

@@ -125,7 +125,7 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
 class Reliability(Stored):
     """A reliability table: mean scores, shares of positives and their errors, by bins.
 
-    Made by ``reliability``.
+    Made by ``reliability``, or ``trust.reliability``.
 
     Parameters
     ----------

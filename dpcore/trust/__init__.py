@@ -39,7 +39,7 @@ from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 from .side_by_side import Overview, TrustOption, overview
-from .statistics_of_sums import hosmer_lemeshow, linear_regression, projection
+from .statistics_of_sums import hosmer_lemeshow, linear_regression, projection, reliability
 from .summation import vector_sum
 
 __all__ = [
@@ -94,6 +94,7 @@ __all__ = [
     "release",
     "release_scores",
     "release_sum",
+    "reliability",
     "trust_models",
     "vector_sum",
 ]

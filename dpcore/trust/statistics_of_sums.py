@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.projection import Projection
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
+from ..statistics.binning import Bins, share
+from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
@@ -26,8 +29,9 @@ from .protocol.trust_models import Summing, names_of
 if TYPE_CHECKING:
     from ..models import LinearRegression
 
-__all__ = ["hosmer_lemeshow", "linear_regression", "projection"]
+__all__ = ["hosmer_lemeshow", "linear_regression", "projection", "reliability"]
 
+Reals = NDArray[np.float64]
 _Of = TypeVar("_Of", bound=Function)
 
 _BITS: Final = 61  # of a total of a projection, with its fixed point
@@ -174,15 +178,14 @@ def hosmer_lemeshow(
     (3, True)
     """
     of, n = _checked(released, RiskGroupSums)
-    of_groups = released.total.reshape(-1, 3)  # negatives, positives, probabilities
-    observed, positives = of_groups[:, :2], of_groups[:, 2]
+    observed, positives = _of_groups(released.total)
     test = HosmerLemeshow(
         np.array(of.edges),
         observed,
         np.stack([observed.sum(axis=1) - positives, positives], axis=1),
-        released.deviation.reshape(-1, 3)[:, :2],
-        np.ones(len(of_groups), np.int64),
-        np.zeros(len(of_groups)),
+        _deviations_of_groups(released),
+        np.ones(len(observed), np.int64),
+        np.zeros(len(observed)),
         n,
         released.privacy,
         fitted,
@@ -195,6 +198,45 @@ def hosmer_lemeshow(
         raise ParameterError("trust", trust, "must be the one that released the sum")
     noise = trust.sum_noise(released.function, "replace-one")
     return replace(test, simulation=_Simulation(test, noise))
+
+
+def reliability(released: ReleasedSum) -> Reliability:
+    """Return mean scores and shares of positives by bins, from released sums.
+
+    Parameters
+    ----------
+    released
+        The sum of ``functions.RiskGroupSums``.
+
+    Returns
+    -------
+    Reliability
+        Its mean scores are of the scores themselves, not of places in cells.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is another sum, or the number of records is not public.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, of = np.random.default_rng(1), dp.trust.functions.RiskGroupSums([0, 0.25, 0.5, 1])
+    >>> scores = rng.random(10_000)
+    >>> records = np.stack([rng.random(10_000) < scores**2, scores], axis=1)
+    >>> sites = dp.trust.DistributedNoise(epsilon=1.0, clients=100, records=None)
+    >>> table = dp.trust.reliability(dp.trust.vector_sum(records, of, sites, rng=rng))
+    >>> table.mean_score.round(2), table.positive_rate.round(2)
+    (array([0.12, 0.38, 0.75]), array([0.02, 0.15, 0.6 ]))
+    """
+    of, _ = _checked(released, RiskGroupSums)
+    observed, probabilities = _of_groups(released.total)
+    (negatives, positives), edges = np.maximum(observed, 0.0).T, np.array(of.edges)
+    mean = np.clip(share(probabilities, negatives + positives), edges[:-1], edges[1:])
+    of_negatives, of_positives = _deviations_of_groups(released).T
+    bins = Bins(edges, negatives, positives, mean, of_negatives, of_positives)
+    return Reliability(bins, released.privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,16 +252,27 @@ class _Simulation:
 
     def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
         steps = self.noise.drawn(source(rng)) * self.noise.lattice.units
-        of_counts, of_sums = np.split(steps.reshape(-1, 3), [2], axis=1)
+        of_counts, of_sums = _of_groups(steps)
         released = self.test.expected
         # Noise of the sizes is in the expected negatives, too: it is that of the observed numbers.
         sizes = np.maximum(released.sum(axis=1) - of_counts.sum(axis=1), 0.0)
-        expected = np.clip(released[:, 1] - of_sums[:, 0], 0.0, sizes)
+        expected = np.clip(released[:, 1] - of_sums, 0.0, sizes)
         rates = np.divide(expected, sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
         records = np.rint(sizes).astype(np.int64)
         positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
         observed = np.stack([records - positives, positives], axis=1) + of_counts
         return replace(self.test, observed=observed, simulation=None)
+
+
+def _of_groups(products: Reals) -> tuple[Reals, Reals]:
+    """Return negatives and positives, (G, 2), and sums of probabilities, (G,), of risk groups."""
+    by_label = products.reshape(-1, 2, 2)
+    return by_label.sum(axis=2), by_label[:, :, 1].sum(axis=1)
+
+
+def _deviations_of_groups(released: ReleasedSum) -> Reals:
+    """Return the standard deviations of negatives and positives, (G, 2)."""
+    return np.asarray(np.sqrt(np.square(released.deviation).reshape(-1, 2, 2).sum(axis=2)))
 
 
 def _checked(released: object, kind: type[_Of]) -> tuple[_Of, int]:

@@ -153,8 +153,8 @@ PAGES: Final = (
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
         " Opened opened release release_scores release_sum ReleasedSum vector_sum projection"
-        " hosmer_lemeshow linear_regression ReportError RoundError PointwiseCDF PointwiseClient"
-        " Aggregator FunctionServers SharedVectors SimulatedSum",
+        " hosmer_lemeshow linear_regression reliability ReportError RoundError PointwiseCDF"
+        " PointwiseClient Aggregator FunctionServers SharedVectors SimulatedSum",
     ),
     _page(
         "functions",
@@ -162,7 +162,7 @@ PAGES: Final = (
         "Functions of a record that clients and servers can sum, and their bounds.",
         "dpcore.trust.functions",
         "One Step Identity Groups Polynomials ProjectionSums RegressionSums RiskGroupSums Vector"
-        " Product Together Coarse Box Ball Bound Function function_from",
+        " Product Together Coarse Box Ball Simplex Bound Function function_from",
     ),
     _page(
         "comparison",

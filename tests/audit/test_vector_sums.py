@@ -22,6 +22,7 @@ from dpcore.trust.functions import (
     One,
     Product,
     RegressionSums,
+    RiskGroupSums,
     Together,
     Vector,
 )
@@ -74,6 +75,7 @@ FUNCTIONS = {
     "in groups": Product(Groups([0, 1, 2]), Together([One(), Identity(0, 2, at=1)])),
     "ball": Vector(Ball(2, 1.5)),
     "regression": RegressionSums((-2, 2), (-1, 1)),
+    "risk groups": RiskGroupSums([0, 0.5, 1]),
     "box": Vector(Box([0, -2], [1, 2])),
 }
 

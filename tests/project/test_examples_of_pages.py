@@ -218,7 +218,11 @@ def test_the_page_of_sums(capsys):
     [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     run(example)
     shown = re.findall(r"print\(.*\)  # (.*)", example)
-    assert capsys.readouterr().out.splitlines() == shown == ["45 12", "45", "True", "[1. 2.]"]
+    assert (
+        capsys.readouterr().out.splitlines()
+        == shown
+        == ["45 12", "45", "True", "[0.1 0.4 0.6 0.9]", "[1. 2.]"]
+    )
 
 
 @pytest.mark.needs_jit

@@ -214,7 +214,7 @@ OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Groups Identity One Overview Plan Polynomials Privacy Product
 ProjectionSums Protocol RegressionSums RiskGroupSums
-SecureAggregation SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
+SecureAggregation Simplex SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
 TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""

@@ -25,6 +25,11 @@ def ball(size, norm, steps):
     return {z for z in every if sum(abs(number) ** norm for number in z) <= most**norm}
 
 
+def simplex(size, steps):
+    """Integers of 0 or more up to a sum."""
+    return {z for z in itertools.product(range(steps + 1), repeat=size) if sum(z) <= steps}
+
+
 def groups(count, inner):
     """A vector of a set in one of several blocks, or zeros."""
     size = len(next(iter(inner)))

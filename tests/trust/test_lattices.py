@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.noise.sources import source
-from dpcore.trust.functions import Ball, Box
+from dpcore.trust.functions import Ball, Box, Simplex
 from dpcore.trust.functions.bounds import InGroups, Joint
 from tests.reference import lattices as naive
 
@@ -21,6 +21,8 @@ SETS = {
     "box, 0 in place": (SQUARE, 3, False, naive.box([0, -1], [2, 3], 3, False)),
     "ball, norm 1": (Ball(3, 2.5, norm=1), 3, True, naive.ball(3, 1, 3)),
     "ball, norm 2": (Ball(2, 2.5), 3, True, naive.ball(2, 2, 3)),
+    "simplex": (Simplex(3, 2.5), 3, True, naive.simplex(3, 3)),
+    "simplex, one number": (Simplex(1, 2.5), 3, True, naive.simplex(1, 3)),
     "groups": (
         InGroups(3, Box(-1, 3)),
         3,
@@ -69,7 +71,8 @@ def test_whatever_the_values_are_rounded_ones_are_in_the_set(name, seed, large):
 @pytest.mark.parametrize("steps", [7, 2**21, 2**30])
 def test_a_mean_is_the_value_and_the_variance_at_most_a_quarter(norm, steps):
     one = np.array([0.3, -0.2, 0.111, 0.0])
-    for bound in (Box([-1] * 4, [1.0] * 4), Ball(4, 1.0, norm)):
+    for bound in (Box([-1] * 4, [1.0] * 4), Ball(4, 1.0, norm), Simplex(4, 1.0)):
+        one = np.abs(one) if isinstance(bound, Simplex) else one
         lattice = bound.lattice(steps, from_lower=True)
         rounded = lattice.rounded(np.tile(one, (40_000, 1)), source(RNG(3)))
         exact = (one - lattice.zeros) / lattice.units

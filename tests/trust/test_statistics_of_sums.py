@@ -119,7 +119,14 @@ def test_the_noise_is_that_of_algorithm_2():
     # A third of epsilon, more or less, goes into the quantiles there.
     theirs = hosmer_lemeshow_by_groups(given[:, 0] > 0, given[:, 1], epsilon=1.0, rng=RNG(1))
     assert ours.max() < theirs.deviations.min()
-    assert np.allclose(ours, 32**0.5, rtol=0.02)  # discrete Laplace noise of scale 4
+    assert np.allclose(ours, 4.0, rtol=0.02)  # twice discrete Laplace noise of scale 2
+
+
+def test_labels_of_no_class_are_in_no_group_and_others_are_parts_of_one():
+    values = RiskGroupSums(EDGES).values(np.array([[2, 0.3], [-1, 0.3], [0.5, 0.3], [1, np.inf]]))
+    assert values[:3].tolist() == [[0.0] * 12] * 3
+    assert values[3].tolist() == [0.0] * 11 + [1.0]
+    assert np.allclose(RiskGroupSums(EDGES).values(records(50)).sum(axis=1), 1.0, rtol=1e-15)
 
 
 @pytest.mark.sample(1)
@@ -145,6 +152,51 @@ def test_a_wrong_model_is_found():
     assert dp.trust.hosmer_lemeshow(again, trust).statistic > 100
 
 
+# --- calibration
+
+
+def test_exact_bins_are_those_of_exact_curves():
+    given = records(3000)
+    grid = dp.Grid.uniform(0, 1, 1000)
+    of = RiskGroupSums(np.linspace(0, 1, 6))
+    found = dp.trust.reliability(vector_sum(given, of, SecureAggregation(), rng=RNG(1)))
+    curves = dp.score_curves(given[:, 0], given[:, 1], grid, dp.mechanisms.NoNoise())
+    exact = dp.statistics.reliability(curves, 5)
+    assert np.allclose(found.bins.edges, exact.bins.edges, rtol=1e-15)
+    assert np.allclose(found.counts, exact.counts, rtol=1e-7)
+    assert np.allclose(found.positive_rate, exact.positive_rate, rtol=1e-7)
+    assert np.allclose(found.mean_score, exact.mean_score, atol=1 / 2000)
+    at = np.ceil(given[:, 1] * 5).astype(int) - 1
+    assert np.allclose(found.mean_score, [given[at == k, 1].mean() for k in range(5)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.1}])
+def test_bins_are_as_far_off_as_their_deviations_say(budget):
+    given, of = records(2000), RiskGroupSums(EDGES)
+    trust = DistributedNoise(**budget, clients=2000)
+    exact = dp.trust.reliability(vector_sum(given, of, SecureAggregation(), rng=RNG(1)))
+    found = [dp.trust.reliability(vector_sum(given, of, trust, rng=RNG(s))) for s in range(300)]
+    bins = found[0].bins
+    for name in ("negatives", "positives"):
+        off = np.array([getattr(one.bins, name) for one in found]) - getattr(exact.bins, name)
+        assert np.allclose(off.std(axis=0), getattr(bins, f"{name}_deviation"), rtol=0.2)
+    off = np.array([one.positive_rate for one in found]) - exact.positive_rate
+    assert np.all(off.std(axis=0) <= found[0].noise_deviation * 1.2)
+    again = dp.load(found[0].to_json())
+    assert np.array_equal(again.mean_score, found[0].mean_score)
+
+
+def test_bins_that_noise_makes_negative_are_empty():
+    trust = DistributedNoise(epsilon=0.01, clients=5)
+    table = dp.trust.reliability(vector_sum(records(5), RiskGroupSums(EDGES), trust, rng=RNG(4)))
+    assert table.counts.min() == 0.0
+    empty = table.counts == 0.0
+    assert np.array_equal(np.isnan(table.mean_score), empty)
+    edges = table.bins.edges
+    assert np.all((edges[:-1] <= table.mean_score)[~empty])
+    assert np.all((table.mean_score <= edges[1:])[~empty])
+
+
 # --- errors
 
 
@@ -152,7 +204,7 @@ def test_other_sums_and_edges_are_refused():
     trust = DistributedNoise(epsilon=1.0, clients=10)
     numbers = vector_sum(np.ones(10), Identity(0, 1), trust, rng=RNG(1))
     groups = vector_sum(records(10), RiskGroupSums(EDGES), trust, rng=RNG(1))
-    for read in (dp.trust.projection, dp.trust.hosmer_lemeshow):
+    for read in (dp.trust.projection, dp.trust.hosmer_lemeshow, dp.trust.reliability):
         with pytest.raises(dp.ParameterError, match="released"):
             read(numbers)
         with pytest.raises(dp.DtypeError, match="released"):

@@ -3,7 +3,7 @@
 A round has the name and the parameters of a function, and no code.
 """
 
-from .bounds import Ball, Bound, Box
+from .bounds import Ball, Bound, Box, Simplex
 from .combined import Coarse, Product, Together
 from .function import Function, function_from
 from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
@@ -25,6 +25,7 @@ __all__ = [
     "ProjectionSums",
     "RegressionSums",
     "RiskGroupSums",
+    "Simplex",
     "Step",
     "Together",
     "Vector",

@@ -12,9 +12,16 @@ import numpy as np
 
 from ... import _check
 from ...errors import ParameterError
-from .lattices import BallLattice, BoxLattice, GroupsLattice, JointLattice, Lattice
+from .lattices import (
+    BallLattice,
+    BoxLattice,
+    GroupsLattice,
+    JointLattice,
+    Lattice,
+    SimplexLattice,
+)
 
-__all__ = ["MOST_SIZE", "Ball", "Bound", "Box", "InGroups", "Joint"]
+__all__ = ["MOST_SIZE", "Ball", "Bound", "Box", "InGroups", "Joint", "Simplex"]
 
 MOST_SIZE: Final = 2**24
 
@@ -182,6 +189,54 @@ class Ball(Bound):
         120
         """
         return BallLattice(self.dimension, self.radius, self.norm, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Simplex(Bound):
+    """Parts of a whole: numbers of 0 or more with a largest sum.
+
+    Parameters
+    ----------
+    dimension
+        The number d of coordinates, 1 to 2^24.
+    most
+        The largest sum. Negative numbers count as 0, and larger vectors are shrunk.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Examples
+    --------
+    >>> from dpcore.trust.functions import Simplex
+    >>> Simplex(4, most=1.0)
+    Simplex(dimension=4, most=1.0)
+    """
+
+    dimension: int
+    most: float
+
+    def __post_init__(self) -> None:
+        dimension = _check.integer("dimension", self.dimension, 1, MOST_SIZE)
+        object.__setattr__(self, "dimension", dimension)
+        object.__setattr__(self, "most", _check.positive("most", self.most))
+
+    @property
+    def size(self) -> int:
+        """The number d of coordinates."""
+        return self.dimension
+
+    def lattice(self, steps: int, from_lower: bool) -> Lattice:
+        """Return integers of which ``steps`` are the largest sum; 0 always stands for 0.
+
+        Examples
+        --------
+        >>> from dpcore.trust.functions import Simplex
+        >>> Simplex(9, 5.0).lattice(60, from_lower=True).apart
+        Lengths(absolute=120, squares=7200)
+        """
+        return SimplexLattice(self.dimension, self.most, steps)
 
 
 @dataclass(frozen=True, slots=True)

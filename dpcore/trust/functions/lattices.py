@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from ...noise.sources import Source
 
-__all__ = ["BallLattice", "BoxLattice", "GroupsLattice", "JointLattice", "Lattice", "Lengths"]
+__all__ = [
+    "BallLattice",
+    "BoxLattice",
+    "GroupsLattice",
+    "JointLattice",
+    "Lattice",
+    "Lengths",
+    "SimplexLattice",
+]
 
 _FINER: Final = 20  # values are first rounded to 2^-20 steps; then random bits decide
 _FINE: Final = 1 << _FINER
@@ -195,6 +203,32 @@ class BallLattice(Lattice):
     def _squares(numbers: Integers) -> Reals:
         reals = numbers.astype(np.float64)
         return np.asarray(np.square(reals).sum(axis=1))
+
+
+class SimplexLattice(Lattice):
+    """Numbers of 0 or more with a largest sum."""
+
+    def __init__(self, size: int, most: float, steps: int) -> None:
+        self._most, self._steps = most, steps
+        self.units, self.zeros = np.full(size, most / steps), np.zeros(size)
+        self.least, self.most = np.zeros(size, np.int64), np.full(size, steps)
+        self._seal()
+        self.longest = Lengths(steps, steps**2)
+        # No two numbers of one vector can both be ``steps``; a product of two vectors is positive.
+        self.apart = Lengths(2 * steps, 2 * steps**2) if size > 1 else self.longest
+
+    def rounded(self, values: Reals, stream: Source) -> Integers:
+        """Return (n, d) integers for (n, d) values."""
+        parts = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1e300)
+        whole = parts.sum(axis=1, keepdims=True)
+        parts *= np.minimum(1.0, self._most / np.where(whole > 0, whole, 1.0))
+        fine = np.rint(parts / self._most * (self._steps * _FINE)).astype(np.int64)
+        return _within(fine, self._steps, stream)
+
+    def contains(self, numbers: Integers) -> bool:
+        """Say whether (n, d) integers are within the bound."""
+        inside = np.all((numbers >= 0) & (numbers <= self._steps))
+        return bool(inside and np.all(numbers.sum(axis=1) <= self._steps))
 
 
 class GroupsLattice(Lattice):

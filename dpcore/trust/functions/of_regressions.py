@@ -47,7 +47,7 @@ class RegressionSums(Function):
     Notes
     -----
     Values are products of numbers that are scaled to [-1, 1], as for ``models.LinearRegression``.
-    With epsilon, the noise is that of its method "moments" (docs/proofs/vector-sums.md, section 5).
+    With epsilon, the noise is that of its method "moments" (docs/proofs/vector-sums.md, section 6).
 
     Examples
     --------
