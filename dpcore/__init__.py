@@ -64,6 +64,7 @@ if _TYPE_CHECKING:
     from .releases.score_curves import score_curves, score_curves_from_counts
     from .releases.table import table, table_from_counts
     from .summaries.grid import Grid
+    from .summaries.group_counts import group_counts
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
     from .summaries.score_counts import score_counts
     from .summaries.sql import sql
@@ -111,6 +112,7 @@ __all__ = [
     "compare",
     "distances",
     "files",
+    "group_counts",
     "hosmer_lemeshow",
     "interval",
     "load",
@@ -212,6 +214,7 @@ _HOMES = {
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
     "releases.table": ("table", "table_from_counts"),
     "summaries.grid": ("Grid",),
+    "summaries.group_counts": ("group_counts",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
     "summaries.score_counts": ("score_counts",),
     "summaries.sql": ("sql",),

@@ -29,7 +29,12 @@ from ..privacy.spending import spending
 from ..records.column import Column
 from ..records.labels import Label
 from ..summaries.grid import Grid, check_grid
-from ..summaries.group_counts import check_number_of_groups, group_counts, labels_of, public_groups
+from ..summaries.group_counts import (
+    check_number_of_groups,
+    counts_of_groups,
+    labels_of,
+    public_groups,
+)
 from ..summaries.totals import NanPolicy
 
 __all__ = [
@@ -194,7 +199,7 @@ def cdf(
             )
         of_records = Column.of(by, "by")
         labels = public_groups(of_records, groups)
-        counts = group_counts(column, of_records, grid, labels, nan_policy=nan_policy)
+        counts = counts_of_groups(column, of_records, grid, labels, nan_policy=nan_policy)
         given = labels, grid, chosen, rng, integers, column.name
         return _release_groups(counts, *given, isotonic=isotonic)
     counts = grid.count(column, nan_policy=nan_policy)

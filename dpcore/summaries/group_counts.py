@@ -15,10 +15,16 @@ from ..records import queries, times
 from ..records.column import Column
 from ..records.labels import Label, places, plain
 from ..records.object_kinds import kind_of
-from .grid import Grid
+from .grid import Grid, check_grid
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["check_number_of_groups", "group_counts", "labels_of", "public_groups"]
+__all__ = [
+    "check_number_of_groups",
+    "counts_of_groups",
+    "group_counts",
+    "labels_of",
+    "public_groups",
+]
 
 _MOST_CELLS: Final = 2**31
 
@@ -59,20 +65,32 @@ def labels_of(groups: Sequence[Label]) -> tuple[Label, ...]:
 
 
 def group_counts(
-    values: Any, by: Any, grid: Grid, groups: Sequence[Label], *, nan_policy: NanPolicy = "raise"
+    values: Any,
+    by: Any,
+    grid: Grid,
+    groups: Sequence[Label] | None = None,
+    *,
+    nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.int64]:
-    """Return the number of values of each group in each cell, (G, N).
+    """Count the records of public groups in each cell. The counts are private and additive.
+
+    Those of parts of the records add up to those of the whole, so parts may be counted by several
+    workers. ``cdf_from_counts`` releases the sum.
 
     Parameters
     ----------
     values
         (n,) real numbers or times, in the containers of ``Grid.count``.
-    by
-        (n,) labels, all of one kind. Records with the label of no group are not counted.
-    grid, groups
-        The grid of N cells, and the G labels from ``public_groups``.
-    nan_policy
-        What to do with missing values and labels.
+    by, groups, nan_policy
+        As in ``cdf``: (n,) labels of the records, the G public labels, and what to do with missing
+        values and labels.
+    grid
+        The grid of N cells.
+
+    Returns
+    -------
+    numpy.ndarray
+        (G, N) int64: row g has the records of group g. 8 G N bytes.
 
     Raises
     ------
@@ -84,13 +102,33 @@ def group_counts(
     Notes
     -----
     O(n + G N) on uniform grids. Labels are compared as Python compares them, and each record gets
-    one group or none, so it counts once at most.
+    one group or none, so it counts once at most. Partitions of Dask are counted where they lie.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
+    >>> parts = [([1, 2, 2], ["a", "b", "b"]), ([1, 1], ["a", "c"])]
+    >>> sum(dp.group_counts(values, by, grid, groups) for values, by in parts)
+    array([[2, 0],
+           [0, 2]])
     """
+    check_grid("grid", grid)
+    column, labels = Column.of(values), Column.of(by, "by")
+    return counts_of_groups(
+        column, labels, grid, public_groups(labels, groups), nan_policy=nan_policy
+    )
+
+
+def counts_of_groups(
+    values: Any, by: Any, grid: Grid, groups: Sequence[Label], *, nan_policy: NanPolicy
+) -> NDArray[np.int64]:
+    """Return ``group_counts`` for labels of ``public_groups``."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
     check_number_of_groups(len(groups), grid)
     column, labels = Column.of(values), Column.of(by, "by")
     if column.is_partitioned or labels.is_partitioned:
-        own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
+        own = partial(counts_of_groups, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, column, labels)
     if column.is_lazy or labels.is_lazy:
         omit = nan_policy == "omit"

@@ -221,6 +221,7 @@ def test_what_is_no_grid(grid):
         lambda grid, **budget: dp.quantiles(S, [0.5], grid, **budget),
         lambda grid, **budget: dp.box_plot(S, grid, **budget),
         lambda grid, **budget: dp.score_counts(Y, S, grid),
+        lambda grid, **budget: dp.group_counts(S, Y, grid, [0, 1]),
         lambda grid, **budget: dp.bounds(S, grid=grid, **budget),
     ]
     if grid is None:  # which is a default

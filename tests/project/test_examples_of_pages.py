@@ -162,6 +162,11 @@ KEYS = dp.trust.comparison.gen([1, 2, 3], bits=4)[0]
 ARRAYS = {
     "Grid.count": (lambda: COUNTS, (8,), np.int64),
     "TableGrid.count": (lambda: TABLE.count(VALUES, VALUES), (4, 2), np.int64),
+    "group_counts": (
+        lambda: dp.group_counts(VALUES, VALUES > 0.5, GRID, [0, 1]),
+        (2, 8),
+        np.int64,
+    ),
     "score_counts": (lambda: dp.score_counts(VALUES > 0.5, VALUES, GRID), (16,), np.int64),
     "polynomial_sums": (lambda: dp.polynomial_sums(VALUES, 0, 1, 5).sums, (7,), np.int64),
     "release": (lambda: dp.mechanisms.Hierarchy(1.0).release(COUNTS), (8,), np.float64),
@@ -228,6 +233,8 @@ def test_the_page_of_sums(capsys):
 @pytest.mark.needs_jit
 def test_thousands_of_groups(capsys):
     page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
-    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    run(example)
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = run("\n".join(examples))
     assert capsys.readouterr().out == "(10000,) 27\n"
+    of_parts = names["counts"].sum(axis=1)
+    np.testing.assert_array_equal(of_parts, np.bincount(names["shops"], minlength=10_000))

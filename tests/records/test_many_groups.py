@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -136,6 +138,25 @@ def test_counts_are_those_of_a_loop_on_any_number_of_threads(grid, monkeypatch):
         monkeypatch.setattr("dpcore.summaries.grid._PART", part)
         counted = group_counts(values, by, grid, groups, nan_policy="omit")
         assert np.array_equal(counted, loop)
+
+
+def test_workers_count_parts_and_one_release_reads_the_sum():
+    joblib = pytest.importorskip("joblib")
+    grid, groups, size = GRIDS[0], ["a", "b", "c"], 9_000
+    rng = np.random.default_rng(1)
+    values, by = rng.uniform(0, 1, size), rng.choice(["a", "b", "z"], size)
+    whole = dp.group_counts(values, by, grid, groups)
+    assert whole.sum(axis=1).tolist() == [np.count_nonzero(by == group) for group in groups]
+    count = joblib.delayed(dp.group_counts)
+    starts = (0, 0, 4, 4_000, size)  # some parts have no record, or few
+    parts = joblib.Parallel(2, prefer="threads")(
+        count(values[start:end], by[start:end], grid, groups) for start, end in pairwise(starts)
+    )
+    assert np.array_equal(sum(parts), whole)
+    how = {"groups": groups, "epsilon": 1.0}
+    released = dp.cdf_from_counts(sum(parts), grid, **how, rng=np.random.default_rng(2))
+    same = dp.cdf(values, grid, by=by, **how, rng=np.random.default_rng(2))
+    assert np.array_equal(released.counts, same.counts)
 
 
 def test_more_groups_than_cells_have_numbers_are_refused_before_records_are_read():

@@ -79,6 +79,9 @@ def test_sums_of_one_column_are_those_in_memory(made, scheduler):
 def test_sums_of_two_columns_are_those_in_memory(made, scheduler):
     first, second = COLUMNS[made](X), COLUMNS[made](Y.astype(int) + 1) - 1
     np.testing.assert_array_equal(dp.score_counts(second, first, GRID), dp.score_counts(Y, X, GRID))
+    groups = [1, 7]  # no record is in the second one
+    in_groups = dp.group_counts(first, second, GRID, groups)
+    np.testing.assert_array_equal(in_groups, dp.group_counts(X, Y.astype(int), GRID, groups))
     grid = dp.TableGrid(GRID, dp.Grid([0.0, 1.0]))
     np.testing.assert_array_equal(grid.count(first, second), grid.count(X, Y))
 
@@ -175,6 +178,9 @@ def test_what_is_missing_goes_by_the_policy_in_all_sums(summed):
         ),
         (lambda column: dp.TableGrid(GRID, GRID).count(column, never(X[1:])), "y must have the sh"),
         (lambda column: dp.polynomial_sums(column, 1, 0, 5), "upper"),
+        (lambda column: dp.group_counts(column, Y, GRID, [0]), "by must be a Dask array"),
+        (lambda column: dp.group_counts(column, column, GRID, ["a"]), "groups must be a number"),
+        (lambda column: dp.group_counts(column, column, GRID), "groups"),
     ],
 )
 def test_nothing_is_computed_for_what_types_and_shapes_refuse(refused, words):
@@ -224,6 +230,7 @@ def test_objects_are_not_looked_at_to_tell_integers():
     "released",
     [
         lambda x, y, **o: dp.cdf(x, GRID, epsilon=1.0, **o).to_json(),
+        lambda x, y, **o: dp.cdf(x, GRID, by=y, groups=[1, 0], epsilon=9.0, **o).to_json(),
         lambda x, y, **o: dp.roc_curve(y, x, grid=GRID, epsilon=1.0, **o).curves.joint.to_json(),
         lambda x, y, **o: dp.table(x, y, dp.TableGrid(GRID, GRID), epsilon=1.0, **o).to_json(),
         lambda x, y, **o: dp.quantiles(x, [0.5], GRID, epsilon=1.0, **o),
