@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final
@@ -177,6 +178,60 @@ class PolynomialProjection(Mechanism):
         errors = np.sqrt(asked.variances(_ends(size), unit))
         errors[-1] = 0.0
         return errors
+
+    def error_bound(
+        self, records: int, level: float = 0.95, *, approximation: float = 0.0
+    ) -> float:
+        """Return how far in L2 the released polynomial is at most from the population's F.
+
+        It is for ``dpcore.project``, whose bounds are mapped to [-1, 1], before isotonic
+        regression. Distribution functions are at most sqrt(2) apart, so a larger bound says
+        nothing.
+
+        Parameters
+        ----------
+        records
+            n, the public number of records, which are independent draws from the population.
+        level
+            The probability with which the bound holds at least, between 0 and 1.
+        approximation
+            How far in L2 the population's F is at most from the nearest polynomial of degree K
+            (not for moments: with F = 0 and F = 1 at the ends). No release shows this, so it has to
+            be assumed. 0: the bound is of sampling and noise alone.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the budget is too small.
+
+        Notes
+        -----
+        docs/proofs/projection.md, section 4: a bound such as Theorem 1 of the projection paper, by
+        the covariance of the noise (Hsu, Kakade & Zhang, *A tail inequality for quadratic forms of
+        subgaussian random vectors*, 2012). ``dpcore.papers.projection_bound`` has the published
+        one. O(K^3).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import PolynomialProjection
+        >>> for epsilon in (0.1, 1.0):
+        ...     mechanism = PolynomialProjection(epsilon, delta=1e-6)
+        ...     print(epsilon, round(mechanism.error_bound(10_000), 3))
+        0.1 0.051
+        1.0 0.024
+        """
+        n = _check.integer("records", records, 1, MOST_RECORDS)
+        fails = (1.0 - _check.proportion("level", level)) / 2  # of sampling, and of noise
+        missed = _check.finite("approximation", approximation)
+        if missed < 0.0:
+            raise ParameterError("approximation", missed, "must be 0 or more")
+        (law, bits), asked = self.noise(), self.scheme
+        axes, often = asked.spectrum(), math.log(1.0 / fails)
+        size = axes.sum() + 2.0 * math.sqrt(often * (axes @ axes)) + 2.0 * often * axes[-1]
+        noise = math.sqrt(float(law.sigma_squared) * 4.0**-bits * size)
+        noise += math.sqrt(axes[-1]) * asked.rounding(n, bits)
+        sampling = math.sqrt(math.log(2.0 / fails) / n)
+        return math.hypot(missed, sampling + noise / n)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.

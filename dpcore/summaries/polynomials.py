@@ -128,6 +128,22 @@ class Scheme:
         kernels.series(self.variance[None, :], points, out)
         return np.asarray(unit * np.maximum(out[0], 0.0))  # up to rounding, it is 0 at the ends
 
+    def spectrum(self) -> Matrix:
+        """Return the variances of n F along its principal axes in L2, if each total's is 1.
+
+        They are (K + 1,), in ascending order, and not negative. O(K^3).
+        """
+        orthonormal = self.curve.matrix / np.sqrt(np.arange(self.degree + 1) + 0.5)[:, None]
+        return np.asarray(np.maximum(np.linalg.eigvalsh(orthonormal @ orthonormal.T), 0.0))
+
+    def rounding(self, n: int, bits: int) -> float:
+        """Return how far the totals of n records are at most from what they stand for, in length.
+
+        A record's part is off by less than 2^-27, in fixed point and by its scale. The sum is
+        rounded down to a multiple of 2^-bits.
+        """
+        return math.sqrt(len(self.scales)) * (n * 2.0 ** (1 - FIXED_POINT) + 2.0**-bits)
+
 
 @lru_cache(maxsize=64)
 def scheme(degree: int, basis: Basis, budgets: Budgets, sensitivity: Sensitivity) -> Scheme:
