@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["CDF"]
+__all__ = ["CDF", "tree_base"]
 
 Several = NDArray[Any] | Sequence[Any]
 
@@ -653,11 +653,7 @@ class CDF(Stored):
         (array([-11, 394, 396, 800]), array([  0. , 400.7, 400.7, 800. ]))
         """
         curve = self.as_released()
-        base = self.mechanism.get("base")
-        if not isinstance(base, int):
-            raise ParameterError(
-                "mechanism", self.mechanism["name"], "must have a noise tree, as Dyadic has"
-            )
+        base = tree_base(self.mechanism)
         counts = np.full(self.grid.size, float(self.n))
         if self.grid.size > 1:  # the last count is n exactly
             counts[:-1] = smooth(
@@ -937,6 +933,15 @@ class CDF(Stored):
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
         raw = self.raw if self.processing else self.counts
         return replace(self, counts=counts, raw=raw, processing=(*self.processing, step))
+
+
+def tree_base(mechanism: Mapping[str, str | int | float]) -> int:
+    """Return the children of a node of the tree of a description; refuse one without a tree."""
+    base = mechanism.get("base")
+    if not isinstance(base, int):
+        what = "must have a noise tree, as Dyadic has"
+        raise ParameterError("mechanism", mechanism["name"], what)
+    return base
 
 
 def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:

@@ -7,7 +7,7 @@ noise. It is not private, even if the other side is a released curve.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,11 @@ from ..records.times import REQUIREMENTS, Unit
 from ..summaries.grid import check_grid_of_numbers
 from .cdf import CDF
 from .inversion import are_whole, rises
+from .rows import CurveRows
 
 __all__ = ["earth_mover", "energy", "kolmogorov_smirnov"]
+
+Distance = Literal["earth mover", "energy", "Kolmogorov-Smirnov"]
 
 
 def kolmogorov_smirnov(first: Any, second: Any) -> float:
@@ -57,7 +60,7 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
     >>> kolmogorov_smirnov([1, 2, 3, 4], [2, 3, 4, 5])
     0.25
     """
-    return float(np.abs(_between(first, second).differences).max())
+    return float(_largest(_between(first, second)))
 
 
 def earth_mover(first: Any, second: Any) -> float:
@@ -90,11 +93,7 @@ def earth_mover(first: Any, second: Any) -> float:
     >>> earth_mover([1, 2, 3, 4], [2, 3, 4, 5])
     1.0
     """
-    steps = _between(_of_numbers(first, "first"), _of_numbers(second, "second"))
-    if steps.differ_at_infinity:
-        return math.inf
-    with np.errstate(over="ignore"):  # raw counts may have any size, so an area may be too large
-        return float(np.sum(np.abs(steps.differences[1:-1]) * steps.widths))
+    return float(_area(_between(_of_numbers(first, "first"), _of_numbers(second, "second"))))
 
 
 def energy(first: Any, second: Any) -> float:
@@ -128,24 +127,43 @@ def energy(first: Any, second: Any) -> float:
     >>> energy([1, 2, 3, 4], [2, 3, 4, 5])
     0.7071067811865476
     """
-    steps = _between(_of_numbers(first, "first"), _of_numbers(second, "second"))
-    if steps.differ_at_infinity:
-        return math.inf
-    lengths = np.abs(steps.differences[1:-1]) * np.sqrt(steps.widths)
-    largest = float(lengths.max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
+    return float(_root(_between(_of_numbers(first, "first"), _of_numbers(second, "second"))))
+
+
+def rows_from(curves: CurveRows, reference: CDF, distance: Distance) -> NDArray[np.float64]:
+    """Return the distance of each of B curves from a reference on their grid, (B,)."""
+    if distance != "Kolmogorov-Smirnov":
+        check_grid_of_numbers("reference", reference.grid)
+    measure = {"earth mover": _area, "energy": _root, "Kolmogorov-Smirnov": _largest}[distance]
+    return np.concatenate([measure(_between(part, reference)) for part in curves.parts()])
+
+
+def _largest(steps: _Between) -> NDArray[np.float64]:
+    return np.asarray(np.abs(steps.differences).max(axis=-1))
+
+
+def _area(steps: _Between) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # raw counts may have any size, so an area may be too large
+        areas = np.sum(np.abs(steps.differences[..., 1:-1]) * steps.widths, axis=-1)
+    return np.where(steps.differ_at_infinity, math.inf, areas)
+
+
+def _root(steps: _Between) -> NDArray[np.float64]:
+    lengths = np.abs(steps.differences[..., 1:-1]) * np.sqrt(steps.widths)
+    largest = lengths.max(axis=-1, initial=0.0)
     # Divided by the largest value, squares neither overflow nor vanish.
-    return largest * math.sqrt(2.0 * float(np.sum((lengths / largest) ** 2)))
+    lengths /= np.where(largest == 0.0, 1.0, largest)[..., np.newaxis]
+    roots = largest * np.sqrt(2.0 * np.sum(lengths**2, axis=-1))
+    return np.where(steps.differ_at_infinity, math.inf, roots)
 
 
 class _Between(NamedTuple):
-    """The difference of two step functions.
+    """The difference of two step functions, or of each row of several from one.
 
     Parameters
     ----------
     differences
-        (m + 1,) F - G on the m + 1 intervals into which m points divide the line.
+        (..., m + 1) F - G on the m + 1 intervals into which m points divide the line.
     widths
         (m - 1,) the widths of all intervals but the first and the last, which are infinite.
     """
@@ -154,24 +172,26 @@ class _Between(NamedTuple):
     widths: NDArray[np.float64]
 
     @property
-    def differ_at_infinity(self) -> bool:
-        """Whether an area between the functions is infinite."""
-        return bool(self.differences[0] != 0.0 or self.differences[-1] != 0.0)
+    def differ_at_infinity(self) -> NDArray[np.bool_]:
+        """Whether an area between the functions is infinite, (...)."""
+        return np.asarray((self.differences[..., [0, -1]] != 0.0).any(axis=-1))
 
 
 class _Steps(NamedTuple):
-    """A step function: its value is ``levels[i]``, (m + 1,), after i of the ``points``, (m,)."""
+    """Step functions: their values are ``levels[..., i]``, (..., m + 1), after i of m points."""
 
     points: NDArray[np.float64]
     levels: NDArray[np.float64]
 
     def at(self, sorted_points: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.levels[np.searchsorted(self.points, sorted_points, side="right")]
+        places = np.searchsorted(self.points, sorted_points, side="right")
+        # In rows of memory, so that sums of several curves have the bits of sums of one.
+        return np.take(self.levels, places, axis=-1)
 
 
 def _between(first: Any, second: Any) -> _Between:
     """Return the difference of two step functions on the intervals between all their jumps."""
-    units = [curve.grid.unit for curve in (first, second) if isinstance(curve, CDF)]
+    units = [curve.grid.unit for curve in (first, second) if isinstance(curve, CDF | CurveRows)]
     if len(set(units)) > 1:
         raise DtypeError(
             "second", f"one of unit {units[1]!r}", f"must be of unit {units[0]!r}, too"
@@ -194,9 +214,10 @@ def _of_numbers(curve: Any, argument: str) -> Any:
 
 def _steps(curve: Any, argument: str, unit: Unit | None) -> _Steps:
     """Return a curve, or the empirical distribution function of a sample, as steps."""
-    if isinstance(curve, CDF):
+    if isinstance(curve, CDF | CurveRows):
         at, counts = rises(curve.grid, curve.counts, are_whole(curve.grid, curve.integers))
-        return _Steps(at, np.concatenate([[0.0], counts / curve.n]))
+        shares = counts / np.asarray(curve.n)[..., np.newaxis]
+        return _Steps(at, np.concatenate([np.zeros((*shares.shape[:-1], 1)), shares], axis=-1))
     parts: list[Chunk] = []
     for chunk in Column.of(curve, argument).chunks(unit, REQUIREMENTS[unit]):
         if chunk is None or np.isnan(chunk).any():

@@ -18,6 +18,7 @@ from ..privacy.guarantees import Privacy, within_group
 from . import colours, forms
 from .cdf import CDF
 from .confidence import Interval, deviations
+from .distances import Distance, rows_from
 from .inversion import Method
 from .plots import shortly
 from .rows import CurveRows
@@ -247,13 +248,50 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         >>> found.kolmogorov_smirnov(found["a"])
         array([0., 1.])
         """
+        return self._from(reference, "Kolmogorov-Smirnov")
+
+    def earth_mover(self, reference: CDF) -> NDArray[np.float64]:
+        """Return ``distances.earth_mover`` of each group from a curve on the same grid, (G,).
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``kolmogorov_smirnov``, or the grid is of times.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.earth_mover(found["a"])
+        array([0., 2.])
+        """
+        return self._from(reference, "earth mover")
+
+    def energy(self, reference: CDF) -> NDArray[np.float64]:
+        """Return ``distances.energy`` of each group from a curve on the same grid, (G,).
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``earth_mover``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.energy(found["a"]).round(2)
+        array([0.  , 1.73])
+        """
+        return self._from(reference, "energy")
+
+    def _from(self, reference: CDF, distance: Distance) -> NDArray[np.float64]:
         _check.instance("reference", reference, CDF, "must be a CDF")
         rows = self._rows
         if reference.grid != rows.grid:
             raise ParameterError("reference", repr(reference.grid), "must have the groups' grid")
-        shares = rows.counts / rows.n[:, np.newaxis]
-        shares -= reference.counts / reference.n
-        return np.asarray(np.abs(shares).max(axis=1))
+        return rows_from(rows, reference, distance)
 
     def isotonic(self) -> GroupedCDF:
         """Return the groups with the curves that ``CDF.isotonic`` makes of each.
@@ -283,7 +321,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         array([[9., 9.],
                [0., 9.]])
         """
-        return GroupedCDF(self.groups, tuple(curve.smooth(norm) for curve in self.curves))
+        _check.choice("norm", norm, Norm)
+        return GroupedCDF(self.groups, self._rows.smooth(norm))
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
         """Return a pandas DataFrame with a row for each group and threshold.

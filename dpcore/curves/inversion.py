@@ -182,17 +182,18 @@ def least_whole(grid: Grid) -> tuple[float, float]:
 
 
 def rises(grid: Grid, counts: Counts, integers: bool) -> tuple[NDArray[np.float64], Counts]:
-    """Return the points at which a curve rises, and the counts up to each, (N,) or more.
+    """Return the points at which curves rise, and the counts up to each, (..., N) or more.
 
     Parameters
     ----------
     grid, counts, integers
-        As in ``within``.
+        As in ``within``; the counts are (..., N).
     """
     place, share = least_whole(grid) if integers else (math.inf, 0.0)
     if place == math.inf:
         return grid.positions, counts
-    return np.append(place, grid.positions), np.append(share * counts[0], counts)
+    first = share * counts[..., :1]
+    return np.append(place, grid.positions), np.concatenate([first, counts], axis=-1)
 
 
 def between(

@@ -17,10 +17,11 @@ from ..errors import ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
-from .cdf import CDF
+from .cdf import CDF, tree_base
 from .confidence import Interval, band_of, reached_in_rows
 from .inversion import are_whole, crossings_of_rows, places, within_rows
 from .provenance import fresh_identifier
+from .smoothing import Norm, smooth_rows
 
 __all__ = ["CurveRows", "Kind"]
 
@@ -154,6 +155,27 @@ class CurveRows(Sequence[CDF]):
         raw = self.raw if self.processing else self.counts
         return replace(self, counts=counts, raw=raw, processing=(*self.processing, "isotonic()"))
 
+    def as_released(self) -> CurveRows:
+        """Return the curves as ``CDF.as_released`` returns each."""
+        if not self.processing:
+            return self
+        if self.raw is None:
+            raise ParameterError("curve", self.processing, "must be raw, or keep its raw counts")
+        return replace(self, counts=self.raw, raw=None, processing=())
+
+    def smooth(self, norm: Norm) -> CurveRows:
+        """Return the curves as ``CDF.smooth`` makes each."""
+        released = self.as_released()
+        bases = np.array([tree_base(kind.mechanism) for kind in self.kinds])[self.kind_of]
+        counts = np.repeat(self.n[:, np.newaxis].astype(np.float64), self.grid.size, axis=1)
+        for base in np.unique(bases).tolist() if self.grid.size > 1 else ():
+            own = bases == base
+            noisy = released.counts[own, :-1].astype(np.float64)
+            counts[own, :-1] = smooth_rows(noisy, counts[own, -1], base, norm)
+        return replace(
+            released, counts=counts, raw=released.counts, processing=(f"smooth(norm={norm})",)
+        )
+
     def monotone(self) -> CurveRows:
         """Return the curves, of which those that are not monotone are made so."""
         rises = np.diff(self.counts, axis=1).min(axis=1, initial=0) >= 0
@@ -229,6 +251,19 @@ class CurveRows(Sequence[CDF]):
         if not math.isfinite(self.grid.start):
             found[0][:] = -np.inf
         return Interval(*map(self.grid.shown, found))
+
+    def parts(self) -> Iterator[CurveRows]:
+        """Return rows by rows, so few at a time that intermediate arrays are small."""
+        for part in self._blocks():
+            yield replace(
+                self,
+                counts=self.counts[part],
+                n=self.n[part],
+                kind_of=self.kind_of[part],
+                deviation_of=self.deviation_of[part],
+                raw=None if self.raw is None else self.raw[part],
+                releases=self.releases[part],
+            )
 
     def _sums(self, of: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return a number of each row's shares of records in cells, (B,)."""

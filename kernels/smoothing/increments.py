@@ -11,20 +11,20 @@ from .._compile import kernel
 @kernel
 def difference(
     curves: NDArray[np.float64],
-    total: float,
+    totals: NDArray[np.float64],
     increments: NDArray[np.float64],
     units: NDArray[np.float64],
 ) -> None:
-    """Set the increments of curves that start from 0 and end at ``total``.
+    """Set the increments of curves that start from 0 and end at ``totals``.
 
     Parameters
     ----------
     curves
         (R, B) cumulative counts.
-    total
-        The cumulative count after the last of them.
+    totals
+        (R,) the cumulative count after the last one of each row.
     increments
-        (R, B + 1) the result; each row sums to ``total``.
+        (R, B + 1) the result; row r sums to ``totals[r]``.
     units
         (R,) the result: the largest absolute increment of each row.
     """
@@ -32,7 +32,7 @@ def difference(
     for r in range(curves.shape[0]):
         before, largest = 0.0, 0.0
         for v in range(size + 1):
-            here = curves[r, v] if v < size else total
+            here = curves[r, v] if v < size else totals[r]
             increments[r, v] = here - before
             largest = max(largest, abs(here - before))
             before = here
@@ -40,14 +40,16 @@ def difference(
 
 
 @kernel
-def accumulate(increments: NDArray[np.float64], total: float, curves: NDArray[np.float64]) -> None:
+def accumulate(
+    increments: NDArray[np.float64], totals: NDArray[np.float64], curves: NDArray[np.float64]
+) -> None:
     """Set ``curves``, (R, B), from increments, (R, B + 1), that are >= 0 up to rounding.
 
-    Invariant: the entries set so far are non-decreasing and within [0, total], exactly.
+    Invariant: the entries set so far are non-decreasing and within [0, totals[r]], exactly.
     """
     for r in range(curves.shape[0]):
         summed, highest = 0.0, 0.0
         for v in range(curves.shape[1]):
             summed += increments[r, v]
-            highest = max(highest, min(summed, total))
+            highest = max(highest, min(summed, totals[r]))
             curves[r, v] = highest

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.curves import likely_mistakes
-from dpcore.curves.distances import kolmogorov_smirnov
+from dpcore.curves import distances, likely_mistakes
 from dpcore.curves.rows import CurveRows
 
 RNG = np.random.default_rng(3)
@@ -28,6 +27,7 @@ MECHANISMS = {
     "within": {"epsilon": 0.5, "neighbours": "replace-one-within-group"},
 }
 GROUPS = tuple(range(17))
+DISTANCES = "kolmogorov_smirnov", "earth_mover", "energy"
 
 
 def released(grid="uniform", how="hierarchy", isotonic=True):
@@ -65,10 +65,13 @@ def test_each_row_is_what_its_curve_says(grid, how, isotonic):
         same(found.mean_interval(0.9)[i], [curve.mean_interval(0.9)[i] for curve in curves])
     same(found.isotonic().counts, [curve.isotonic().counts for curve in curves])
     reference = curves[4]
-    same(
-        found.kolmogorov_smirnov(reference),
-        [kolmogorov_smirnov(curve, reference) for curve in curves],
-    )
+    for distance in DISTANCES:
+        if grid != "times" or distance == "kolmogorov_smirnov":
+            own = [getattr(distances, distance)(curve, reference) for curve in curves]
+            same(getattr(found, distance)(reference), own)
+        else:
+            with pytest.raises(dp.DtypeError, match="reference"):
+                getattr(found, distance)(reference)
 
 
 def test_rows_are_made_of_curves_and_curves_of_rows():
@@ -97,9 +100,27 @@ def test_curves_on_several_grids_are_asked_one_by_one():
         released().kolmogorov_smirnov(other)
 
 
-def test_smoothing_is_that_of_each_curve():
-    found = released(how="dyadic")
-    same(found.smooth().counts, [curve.smooth().counts for curve in found.values()])
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("isotonic", [True, False])
+def test_smoothing_is_that_of_each_curve(norm, isotonic):
+    found = released(how="dyadic", isotonic=isotonic)
+    smooth = found.smooth(norm)
+    assert isinstance(smooth.curves, CurveRows)
+    assert smooth == dp.GroupedCDF(GROUPS, tuple(c.smooth(norm) for c in found.values()))
+    same(smooth.curves.raw, [curve.smooth(norm).raw for curve in found.values()])
+
+
+def test_smoothing_of_several_trees_and_of_none():
+    two, four = (
+        dp.cdf([1.0, 3.0] * 40, GRIDS["uniform"], dp.mechanisms.Dyadic(1.0, base=base))
+        for base in (2, 4)
+    )
+    found = dp.GroupedCDF(("a", "b", "c"), (two, four, two))
+    same(found.smooth().counts, [curve.smooth().counts for curve in (two, four, two)])
+    with pytest.raises(dp.ParameterError, match="noise tree"):
+        released().smooth()
+    with pytest.raises(dp.ParameterError, match="norm"):
+        released(how="dyadic").smooth(3)
 
 
 def test_a_few_warnings_stand_for_many_groups():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ..._threads import checked_workers
@@ -14,7 +14,7 @@ from ...summaries.grid import MOST_CELLS
 from . import graph
 from .problem import Problem, Smoothing
 
-__all__ = ["Smoothing", "smooth"]
+__all__ = ["Smoothing", "smooth", "smooth_rows"]
 
 Norm = Literal[1, 2]
 Solver = Literal["graph", "osqp"]
@@ -124,7 +124,7 @@ def smooth(
     curves = cumulative.reshape(-1, size)
     if at is not None:
         curves = curves[:, chosen]
-    problem = Problem(curves, total, size, base, chosen, norm)
+    problem = Problem(curves, np.full(len(curves), total), size, base, chosen, norm)
     if constraints is not None:
         from . import constrained
         from .constraints import checked
@@ -138,6 +138,16 @@ def smooth(
 
         flat = osqp.solve(problem, tolerance, max_iterations)
     return flat.reshaped(cumulative.shape[:-1])
+
+
+def smooth_rows(
+    curves: NDArray[np.float64], totals: NDArray[np.float64], base: int, norm: Norm
+) -> NDArray[np.float64]:
+    """Return what ``smooth`` makes of each row of (R, M) counts, with an n for each."""
+    checked, size = _check.cumulative_counts("noisy_cumulative", curves), curves.shape[1]
+    _check.cumulative_total("n", float(totals.max()))
+    problem = Problem(checked, totals, size, base, np.arange(size), norm)
+    return graph.solve(problem, None).cumulative
 
 
 def _indices(at: ArrayLike, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -123,11 +123,12 @@ def solve(
     edges = noise_edges(problem.size, problem.base, problem.at)
     incidence = incidence_of(edges, size + 1)
     differences = sp.eye_array(size + 1, size) - sp.eye_array(size + 1, size, k=-1)
+    total = float(problem.totals[0])  # constraints are of one number of records
     program = _Program(
-        edges, incidence, sp.csc_array(differences), constraints, problem.norm, problem.total
+        edges, incidence, sp.csc_array(differences), constraints, problem.norm, total
     )
     noisy, units = np.empty((replicates, size + 1)), np.empty(replicates)
-    difference(problem.curves, problem.total, noisy, units)
+    difference(problem.curves, problem.totals, noisy, units)
     increments, figures = noisy.copy(), np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
     quadratic, linear, rows = program.matrices()

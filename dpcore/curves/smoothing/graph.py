@@ -55,9 +55,9 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         part = slice(start, start + rows)
         curves = problem.curves[part]
         increments = np.empty((curves.shape[0], thresholds + 1))
-        difference(curves, problem.total, increments, units[part])
+        difference(curves, problem.totals[part], increments, units[part])
         repair_rows(*plan, increments, figures[part], steps[part])
-        accumulate(increments, problem.total, smoothed[part])
+        accumulate(increments, problem.totals[part], smoothed[part])
 
     on_threads(repair, range(0, replicates, rows), workers)
     worst = float((figures[:, 5] / units).max(initial=0.0))

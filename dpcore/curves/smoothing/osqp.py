@@ -81,7 +81,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     incidence = incidence_of(edges, boundaries)
     solver = _set_up(problem.norm, edges, incidence, tolerance, max_iterations)
     noisy, units = np.empty((replicates, boundaries)), np.empty(replicates)
-    difference(problem.curves, problem.total, noisy, units)
+    difference(problem.curves, problem.totals, noisy, units)
     increments = noisy.copy()
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
@@ -138,7 +138,7 @@ def smoothing_of(
         (R,) of the solver, and of ``difference``.
     """
     smoothed = np.empty_like(problem.curves)
-    accumulate(increments, problem.total, smoothed)
+    accumulate(increments, problem.totals, smoothed)
     return Smoothing(
         smoothed,
         problem.norm,

@@ -33,8 +33,8 @@ class Problem:
     ----------
     curves
         (R, B) noisy cumulative counts F.
-    total
-        n.
+    totals
+        (R,) n of each curve.
     size, base
         Thresholds of the whole noise tree, and children per node.
     at
@@ -44,7 +44,7 @@ class Problem:
     """
 
     curves: Float
-    total: float
+    totals: Float
     size: int
     base: int
     at: NDArray[np.int64]
