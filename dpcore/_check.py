@@ -30,6 +30,7 @@ __all__ = [
     "finite",
     "flag",
     "fraction",
+    "held",
     "instance",
     "integer",
     "items",
@@ -40,6 +41,7 @@ __all__ = [
     "probabilities",
     "proportion",
     "same",
+    "tuple_of",
     "unweighted",
 ]
 
@@ -151,6 +153,38 @@ def flag(argument: str, value: object) -> None:
     """Check that value is True or False."""
     if not isinstance(value, bool):
         raise DtypeError(argument, type(value).__name__, "must be a bool")
+
+
+def held(
+    argument: str, value: object, shape: tuple[int | None, ...] = (), kinds: str = "iuf"
+) -> None:
+    """Check that a result holds numbers, NaN or not: one, or an array; None: of any length.
+
+    Other kinds than real numbers are given as in ``array``.
+    """
+    given = array(argument, value, kinds).shape
+    if shape and not isinstance(value, np.ndarray):
+        raise DtypeError(argument, type(value).__name__, "must be an array")
+    lengths = zip(given, shape, strict=False)
+    if len(given) != len(shape) or any(least not in (None, own) for own, least in lengths):
+        what = "must be one number" if not shape else f"must have shape {_written_shape(shape)}"
+        raise ParameterError(argument, given, what)
+
+
+def _written_shape(shape: tuple[int | None, ...]) -> str:
+    return f"({', '.join('m' if length is None else str(length) for length in shape)})"
+
+
+def tuple_of(argument: str, value: object, kind: type, length: int | None = None) -> None:
+    """Check that value is a tuple of instances of a class, of this length or of any."""
+    number = "" if length is None else f"{length} "
+    what = f"must be a tuple of {number}{kind.__name__}"
+    instance(argument, value, tuple, what)
+    assert isinstance(value, tuple)
+    for item in value:
+        instance(argument, item, kind, what)
+    if length not in (None, len(value)):
+        raise ParameterError(argument, len(value), what)
 
 
 def choice(argument: str, value: object, options: object) -> None:

@@ -129,6 +129,7 @@ def _pooled(first: Released, second: Released) -> NDArray[np.float64]:
 
 _MOST_SIMULATIONS: Final = 2**20
 # Numbers with a smaller relative difference count as equal, because rounding may cause it.
+_INTERVAL: Final = "must be an Interval"
 _TIE: Final = 1e-9
 
 Numbers = float | NDArray[np.float64]
@@ -194,6 +195,22 @@ class Comparison(Stored):
     level: float = field(metadata=forms.NUMBER)
     simulations: int = field(metadata=forms.WHOLE)
     privacy: tuple[Privacy, Privacy] = field(compare=False, metadata=forms.tuple_of(forms.PRIVACY))
+
+    def __post_init__(self) -> None:
+        _check.tuple_of("n", self.n, int, 2)
+        for name in ("statistic", "p_value", "level"):
+            _check.held(name, getattr(self, name))
+        shape = np.shape(_check.array("probabilities", self.probabilities, "iuf"))
+        if len(shape) > 1:
+            raise ParameterError("probabilities", shape, "must be a number, or (m,) of them")
+        for name in ("probabilities", "p_values"):
+            _check.held(name, getattr(self, name), shape)
+        _check.held("differences", self.differences, shape, "iufm")
+        _check.instance("population_interval", self.population_interval, Interval, _INTERVAL)
+        for end in self.population_interval:
+            _check.held("population_interval", end, shape, "iufm")
+        _check.integer("simulations", self.simulations, 0, 2**63 - 1)
+        _check.tuple_of("privacy", self.privacy, Privacy, 2)
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.n[0]:,} and {self.n[1]:,} records: " + (

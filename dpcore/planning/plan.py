@@ -52,6 +52,15 @@ class Option(Stored):
         default_factory=dict, metadata=forms.by_name(forms.NUMBER)
     )
 
+    def __post_init__(self) -> None:
+        _check.instance("name", self.name, str, "must be a string")
+        check_mechanism("mechanism", self.mechanism)
+        for name in ("error", "largest_error"):
+            _check.held(name, getattr(self, name))
+        _check.instance("on_shapes", self.on_shapes, Mapping, "must map names to numbers")
+        for error in self.on_shapes.values():
+            _check.held("on_shapes", error)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Plan(Stored):
@@ -81,6 +90,9 @@ class Plan(Stored):
     why: str = field(default="the least error", metadata=forms.TEXT)
 
     def __post_init__(self) -> None:
+        _check.integer("size", self.size, 1, MOST_CELLS)
+        _check.tuple_of("options", self.options, Option)
+        _check.instance("why", self.why, str, "must be a string")
         if not self.options:
             raise ParameterError("options", self.options, "must hold one or more")
         shapes = {frozenset(option.on_shapes) for option in self.options if option.on_shapes}

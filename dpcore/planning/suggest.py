@@ -17,11 +17,11 @@ from ..curves.shown import short
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.base import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS, check_mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.times import scalar
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from .most_accurate import error_of, most_accurate
 from .plan_shapes import expected_errors
 
@@ -87,6 +87,18 @@ class Suggestion(Stored):
     few_quantiles: int = field(metadata=forms.WHOLE)
     enough: float | None = field(metadata=forms.or_null(forms.NUMBER))
     reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
+
+    def __post_init__(self) -> None:
+        for name in ("n", "few_quantiles"):
+            _check.integer(name, getattr(self, name), 0, 2**63 - 1)
+        check_grid("grid", self.grid)
+        check_mechanism("mechanism", self.mechanism)
+        for name in ("count_error", "share_error"):
+            _check.held(name, getattr(self, name))
+        _check.held("value_error", self.value_error, kinds="iufm")
+        if self.enough is not None:
+            _check.held("enough", self.enough)
+        _check.tuple_of("reasons", self.reasons, str)
 
     def __repr__(self) -> str:
         return (

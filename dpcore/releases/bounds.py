@@ -68,6 +68,11 @@ class Bounds(Stored):
     privacy: Privacy = field(metadata=forms.PRIVACY)
 
     def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            _check.held(name, getattr(self, name), kinds="iufmM")
+        for name in ("n", "outside"):
+            _check.integer(name, getattr(self, name), 0, 2**63 - 1)
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
         both = [np.asarray(end) for end in (self.lower, self.upper)]
         are_times = [end.dtype.kind in "mM" for end in both]
         if any(are_times) and both[0].dtype.kind != both[1].dtype.kind:

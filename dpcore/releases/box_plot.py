@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,9 @@ _PARTS = 5  # three quartiles and two ends share epsilon
 # The number of records, in noise scales, that each end leaves out. With fewer, searches often run
 # to the last threshold.
 _SCALES = 2
+
+
+_FIVE: Final = ("minimum", "first_quartile", "median", "third_quartile", "maximum")
 
 
 @sealed
@@ -78,6 +81,10 @@ class BoxPlot(Stored):
     privacy: Privacy | None = field(default=None, metadata=forms.PRIVACY)
 
     def __post_init__(self) -> None:
+        for name in (*_FIVE, "lower_whisker", "upper_whisker"):
+            _check.held(name, getattr(self, name))
+        _check.held("outliers", self.outliers, (None,))
+        _check.instance("privacy", self.privacy, Privacy | None, "must be a Privacy, or None")
         five = (self.minimum, self.first_quartile, self.median, self.third_quartile, self.maximum)
         box = np.array([five[0], self.lower_whisker, *five[1:4], self.upper_whisker, five[4]])
         if not (np.isfinite(box).all() and np.all(box[:-1] <= box[1:])):

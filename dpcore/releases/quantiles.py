@@ -70,6 +70,12 @@ class Quantiles(Stored):
     epsilon_each: float = field(metadata=forms.NUMBER)
 
     def __post_init__(self) -> None:
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+        _check.integer("n", self.n, 0, 2**63 - 1)
+        _check.held("epsilon_each", self.epsilon_each)
+        shape = np.shape(_check.array("probabilities", self.probabilities, "iuf"))
+        _check.held("probabilities", self.probabilities, shape)
+        _check.held("values", self.values, shape, "iufmM")
         if not 0.0 < self.epsilon_each <= (self.privacy.epsilon or 0.0):
             what = "must be positive, and at most that of all quantiles"
             raise ParameterError("epsilon_each", self.epsilon_each, what)

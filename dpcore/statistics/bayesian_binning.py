@@ -62,6 +62,12 @@ class BayesianBinning:
     sizes: NDArray[np.int64]
     weights: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        _check.held("values", self.values, (None,))
+        _check.held("edges", self.edges, (self.values.size + 1,))
+        _check.held("sizes", self.sizes, (None,))
+        _check.held("weights", self.weights, self.sizes.shape)
+
     def __repr__(self) -> str:
         return f"<BayesianBinning: {self.sizes.size} binnings over {self.values.size} cells>"
 

@@ -62,6 +62,13 @@ class Bins(Stored):
     negatives_deviation: NDArray[np.float64] = field(metadata=_LIKE)
     positives_deviation: NDArray[np.float64] = field(metadata=_LIKE)
 
+    def __post_init__(self) -> None:
+        _check.held("negatives", self.negatives, (None,))
+        size = self.negatives.size
+        _check.held("edges", self.edges, (size + 1,))
+        for name in ("positives", "mean_score", "negatives_deviation", "positives_deviation"):
+            _check.held(name, getattr(self, name), (size,))
+
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
         return f"<Bins: n = {n}, {size} bins>"

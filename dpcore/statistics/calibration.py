@@ -151,6 +151,10 @@ class Reliability(Stored):
     bins: Bins = field(metadata=one_of(Bins))
     privacy: Privacy = field(metadata=forms.PRIVACY)
 
+    def __post_init__(self) -> None:
+        _check.instance("bins", self.bins, Bins, "must be Bins")
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
         return line("Reliability", f"n = {n}, {cost(self.privacy)}, {size} bins")

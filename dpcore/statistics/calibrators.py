@@ -46,6 +46,10 @@ class HistogramBinning:
     edges: NDArray[np.float64]
     values: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        _check.held("values", self.values, (None,))
+        _check.held("edges", self.edges, (self.values.size + 1,))
+
     def __repr__(self) -> str:
         return f"<HistogramBinning: {self.values.size} bins>"
 
@@ -132,6 +136,10 @@ class IsotonicCalibration:
 
     scores: NDArray[np.float64]
     values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        _check.held("values", self.values, (None,))
+        _check.held("scores", self.scores, self.values.shape)
 
     def __repr__(self) -> str:
         return f"<IsotonicCalibration: {self.values.size} points>"

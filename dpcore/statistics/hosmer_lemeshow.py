@@ -18,7 +18,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, dumped, made, one_of
-from ..errors import ParameterError
+from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import unwatched
@@ -172,6 +172,20 @@ class HosmerLemeshow(Stored):
     simulation: Callable[[np.random.Generator], HosmerLemeshow] | None = field(
         default=None, compare=False, metadata=_SIMULATION
     )
+
+    def __post_init__(self) -> None:
+        _check.held("merged", self.merged, (None,))
+        groups = self.merged.size
+        _check.held("edges", self.edges, (groups + 1,))
+        for name in ("observed", "expected", "deviations"):
+            _check.held(name, getattr(self, name), (groups, 2))
+        _check.held("cell_errors", self.cell_errors, (groups,))
+        _check.integer("n", self.n, 0, 2**63 - 1)
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+        _check.flag("fitted", self.fitted)
+        if self.simulation is not None and not callable(self.simulation):
+            kind = type(self.simulation).__name__
+            raise DtypeError("simulation", kind, "must be None or a function of a generator")
 
     @classmethod
     def from_curves(
@@ -473,6 +487,11 @@ class HosmerLemeshowUnderNoise:
     test: HosmerLemeshow
     null: NDArray[np.float64]
     null_degrees_of_freedom: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _check.instance("test", self.test, HosmerLemeshow, "must be a HosmerLemeshow")
+        _check.held("null", self.null, (None,))
+        _check.held("null_degrees_of_freedom", self.null_degrees_of_freedom, self.null.shape)
 
     def __repr__(self) -> str:
         size = self.null.size

@@ -102,6 +102,7 @@ class ROC(Stored):
         )
 
     def __post_init__(self) -> None:
+        _check.instance("curves", self.curves, ScoreCurves, "must be ScoreCurves")
         if self.mechanism is not None:
             check_released("curves", self.curves.joint, self.mechanism)
 

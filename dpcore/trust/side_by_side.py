@@ -78,6 +78,16 @@ class TrustOption:
     stored: int
     trust: Advised
 
+    def __post_init__(self) -> None:
+        for name in ("model", "trusted"):
+            _check.instance(name, getattr(self, name), str, "must be a string")
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+        for name in ("error", "largest_error", "usual_error"):
+            _check.held(name, getattr(self, name))
+        for name in ("sent", "servers", "stored"):
+            _check.integer(name, getattr(self, name), 0, 2**63 - 1)
+        _check.instance("trust", self.trust, Advised, "must be a trust model")
+
     @property
     def _texts(self) -> tuple[str, ...]:
         errors = (self.error, self.largest_error, self.usual_error)
@@ -112,6 +122,14 @@ class Overview:
     size: int
     options: tuple[TrustOption, ...]
     refusals: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("clients", "size"):
+            _check.integer(name, getattr(self, name), 1, 2**63 - 1)
+        _check.tuple_of("options", self.options, TrustOption)
+        _check.tuple_of("refusals", self.refusals, tuple)
+        for refusal in self.refusals:
+            _check.tuple_of("refusals", refusal, str, 2)
 
     def __repr__(self) -> str:
         rows = [_TITLES, *(option._texts for option in self.options)]

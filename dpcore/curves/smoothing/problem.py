@@ -95,6 +95,16 @@ class Smoothing:
     iterations: NDArray[np.int64]
     unit: Float
 
+    def __post_init__(self) -> None:
+        cumulative = _check.array_itself("cumulative", self.cumulative, np.float64)
+        if cumulative.ndim < 1:
+            raise ParameterError("cumulative", cumulative.shape, "must have one axis or more")
+        _check.integer("norm", self.norm, 1, 2)
+        _check.instance("solver", self.solver, str, "must be the name of a solver")
+        measured = "objective primal_residual dual_residual gap iterations unit"
+        for name in measured.split():
+            _check.held(name, getattr(self, name), cumulative.shape[:-1])
+
     def __repr__(self) -> str:
         shape, gap = self.cumulative.shape, float(np.max(self.gap, initial=0.0))
         return line("Smoothing", f"shape {shape}, norm {self.norm}, {self.solver}, gap {gap:.2g}")

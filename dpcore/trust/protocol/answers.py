@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ..._sealed import sealed
 from ...errors import DtypeError, FormatError
 from .parameters import Protocol
@@ -66,6 +67,14 @@ class Answer:
     reports: int
     clients: bytes
     simulated: bool = False
+
+    def __post_init__(self) -> None:
+        _check.instance("protocol", self.protocol, Protocol, "must be a Protocol")
+        _check.held("cells", self.cells, (None,))
+        for name in ("total", "reports"):
+            _check.integer(name, getattr(self, name), 0, 2**64 - 1)
+        _check.instance("clients", self.clients, bytes, "must be bytes")
+        _check.flag("simulated", self.simulated)
 
     def __repr__(self) -> str:
         return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
