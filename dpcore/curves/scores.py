@@ -187,8 +187,12 @@ class ScoreCurves(Stored):
         >>> negatives, positives
         (array([1., 2., 3., 3.]), array([0., 0., 1., 2.]))
         """
-        negatives, others = joint[..., : self.grid.size], joint[..., self._before_positives]
-        total = joint[..., -1:].astype(np.float64)
+        counts = _check.array("joint", joint, "iuf")
+        if counts.shape[-1:] != (self.joint.grid.size,):
+            what = f"must have {self.joint.grid.size} on its last axis"
+            raise ParameterError("joint", counts.shape, what)
+        negatives, others = counts[..., : self.grid.size], counts[..., self._before_positives]
+        total = counts[..., -1:].astype(np.float64)
         return negatives.astype(np.float64), total - others.astype(np.float64)
 
     @property

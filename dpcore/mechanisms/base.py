@@ -315,7 +315,8 @@ class Mechanism(ABC):
         >>> mechanism.estimated_deviation(mechanism.release(np.array([40, 30, 20, 10]))).round(2)
         array([4.85, 4.85, 4.85, 0.  ])
         """
-        return np.asarray(self.noise_deviation(released.size), np.float64)
+        size = _check.array("released", released, "iuf").size
+        return np.asarray(self.noise_deviation(size), np.float64)
 
     def release_with_deviation(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None

@@ -55,9 +55,10 @@ def from_description(
 
     Raises
     ------
-    ParameterError
+    DtypeError, ParameterError
         There is none. The error names ``argument``.
     """
+    _check.instance(argument, description, Mapping, "must map names to parameters")
     kind = registered(str(description.get("name")))
     if kind is None:
         what = f"must be released by one of {', '.join(names())}"

@@ -32,6 +32,11 @@ from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts, tot
 
 __all__ = ["MOST_CELLS", "Grid", "check_grid", "check_grid_of_numbers", "edges_of"]
 
+_PARTS: Final = {  # of the description of each kind
+    "uniform": {"lower", "upper", "size"},
+    "integers": {"first", "last"},
+    "thresholds": {"thresholds"},
+}
 _PART: Final = 2**19  # so many values are worth a thread of their own
 
 
@@ -618,11 +623,21 @@ class Grid:
     def from_description(cls, description: dict[str, Any]) -> Grid:
         """Return the grid of a description.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            It is none.
+
         Examples
         --------
         >>> Grid.from_description({"kind": "uniform", "lower": 0.0, "upper": 100.0, "size": 4})
         Grid.uniform(0.0, 100.0, 4)
         """
+        _check.instance("description", description, dict, "must be a dict, from describe")
+        needed = _PARTS.get(str(description.get("kind")))
+        if needed is None or not needed <= set(description):
+            what = f"must be of a kind, and have its parts: {_PARTS}"
+            raise ParameterError("description", description, what)
         unit = description.get("unit")
         if description["kind"] == "uniform":
             bounds = description["lower"], description["upper"]

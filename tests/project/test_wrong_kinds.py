@@ -13,6 +13,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import trust
+from dpcore.mechanisms.descriptions import from_description
 from tests.project import calls
 from tests.project.test_states import MADE
 
@@ -79,3 +80,33 @@ def test_a_field_of_another_kind_is_refused_by_name_or_shown(name):
             except Exception as error:
                 error.add_note(f"{field.name} was {kind}")
                 raise
+
+
+CALLED = {
+    "a grid's description": (dp.Grid.from_description, "description"),
+    "a mechanism's description": (
+        lambda given: from_description(given, "replace-one"),
+        "mechanism",
+    ),
+    "classes": (calls.CURVES.classes, "joint"),
+    **{
+        type(one).__name__: (one.estimated_deviation, "released")
+        for one in calls.ALL
+        if hasattr(one, "estimated_deviation")
+    },
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.filterwarnings("ignore")
+def test_an_argument_of_another_kind_is_refused_by_name(name):
+    called, argument = CALLED[name]
+    for kind, wrong in (WRONG | {"an empty dict": {}, "a bad kind": {"kind": []}}).items():
+        try:
+            called(wrong)
+            assert argument == "released", kind  # any numbers
+        except (dp.DtypeError, dp.ParameterError) as error:
+            assert argument in str(error)  # noqa: PT017
+        except Exception as error:
+            error.add_note(f"{argument} was {kind}")
+            raise
