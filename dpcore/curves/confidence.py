@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -10,7 +11,14 @@ from numpy.typing import NDArray
 
 from .. import _check
 
-__all__ = ["Interval", "band_of", "deviations", "from_neighbours", "reached_in"]
+__all__ = [
+    "Interval",
+    "band_of",
+    "deviations",
+    "deviations_at_once",
+    "from_neighbours",
+    "reached_in",
+]
 
 Ends = TypeVar("Ends")
 
@@ -44,6 +52,47 @@ def deviations(level: float) -> float:
         level is not a number between 0 and 1.
     """
     return -NormalDist().inv_cdf((1.0 - _check.proportion("level", level)) / 2)
+
+
+def deviations_at_once(level: float, count: int, length: float) -> float:
+    """Return the number of standard deviations that intervals reach if all of them are to cover.
+
+    Parameters
+    ----------
+    level
+        The probability that all cover, at least.
+    count
+        The number of intervals.
+    length
+        They are for points of a curve of normal variables of mean 0, X(t) = s(t) <u(t), z>, with
+        unit vectors u(t) and standard normal z. It is the length of the curve u.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        level is not a number between 0 and 1.
+
+    Notes
+    -----
+    The smaller of two bounds. Variables of any covariance are all within c with a probability of at
+    least that of independent ones (Sidak 1967). And by Rice's formula |<u(t), z>| is above c at the
+    start, or crosses c upwards, at most 2 (1 - Phi(c)) + (length / pi) exp(-c^2 / 2) times in
+    expectation (Naiman 1986).
+    """
+    fails = 1.0 - _check.proportion("level", level)
+    alone = -math.expm1(math.log1p(-fails) / max(count, 1))
+    independent = -NormalDist().inv_cdf(alone / 2)
+    least, most = 0.0, max(independent, 0.0)
+
+    def crossed(c: float) -> float:
+        return math.erfc(c / math.sqrt(2.0)) + length / math.pi * math.exp(-(c**2) / 2)
+
+    if crossed(most) >= fails:
+        return most
+    while most - least > 1e-12 * most:
+        middle = (least + most) / 2
+        least, most = (middle, most) if crossed(middle) > fails else (least, middle)
+    return most
 
 
 def band_of(

@@ -44,6 +44,7 @@ FIXED_POINT: Final = 28  # the kernels sum multiples of 2^-28
 _SCALE_BITS: Final = 30  # scales are multiples of 2^-30
 # The rounding error of a kernel's function of one record, in units of 2^-28.
 _ROUNDING: Final = 0.51
+_PIECES: Final = 64  # of the curve along which the noise is, for each degree
 _NODES: Final = 24  # nodes for each degree; distances of two records are evaluated there
 _BLOCK: Final = 256
 _MARGIN: Final = 1.0 + 1e-9  # a factor that covers the rounding of sums of some hundred doubles
@@ -135,6 +136,21 @@ class Scheme:
         """
         orthonormal = self.curve.matrix / np.sqrt(np.arange(self.degree + 1) + 0.5)[:, None]
         return np.asarray(np.maximum(np.linalg.eigvalsh(orthonormal @ orthonormal.T), 0.0))
+
+    def length(self) -> float:
+        """Return the length of the curve of unit vectors that the noise of F follows on [-1, 1].
+
+        The noise at x is <v(x), z> for the noise z of the totals, and the curve is v / |v|. Its
+        chords are at most a part in 10^4 shorter. O(K^3).
+        """
+        if self.basis == "legendre" and self.degree == 1:  # a line from end to end: no noise
+            return 0.0
+        pieces = _PIECES * (self.degree + 1)
+        x = np.cos((np.arange(pieces) + 0.5) * math.pi / pieces)
+        noise = np_legendre.legvander(x, self.degree) @ self.curve.matrix
+        units = noise / np.sqrt(np.einsum("ij,ij->i", noise, noise))[:, None]
+        chords = np.sqrt(np.einsum("ij,ij->i", *(2 * [np.diff(units, axis=0)])))
+        return float(chords.sum()) * pieces / (pieces - 1) * (1.0 + 1e-3)
 
     def rounding(self, n: int, bits: int) -> float:
         """Return how far the totals of n records are at most from what they stand for, in length.
