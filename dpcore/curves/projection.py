@@ -191,7 +191,7 @@ class Projection(Stored):
         -----
         docs/proofs/projection.md, section 4. The noise is taken as normal, which that of
         ``dpcore.project`` practically is. Under ``trust.DistributedNoise(epsilon=...)`` it is not,
-        and bands at levels above 95 % fail more often. O(N K + K^3).
+        and bands at levels of 95 % and more fail more often. O(N K + K^3).
 
         Examples
         --------
