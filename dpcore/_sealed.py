@@ -62,17 +62,22 @@ class _Fixed(dict[Any, Any]):
         return type(self), (dict(self),)
 
 
+_UNCHANGED: Final = {type(None), bool, int, float, str, _Fixed}  # nothing in them can change
+
+
 def _sealed_value(value: Any) -> Any:
     """Return a value whose arrays are read-only: an array, or a tuple with arrays, as intervals.
 
     Dictionaries become those that do not change.
     """
+    if type(value) in _UNCHANGED:
+        return value
     if isinstance(value, np.ndarray):
         return read_only(value)
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
         items = map(_sealed_value, value)
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if isinstance(value, Mapping) and not isinstance(value, _Fixed) and not is_dataclass(value):
+    if isinstance(value, Mapping) and not is_dataclass(value):
         return _Fixed(value)
     return value
 

@@ -134,7 +134,7 @@ class Mechanism(ABC):
     @property
     def privacy(self) -> Privacy:
         """The guarantee of one release with cryptographic noise."""
-        return self._budget().privacy
+        return _guarantee(self._budget())
 
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
@@ -513,6 +513,12 @@ def _place(cls: type) -> tuple[str, str]:
 def _allowance(epsilon: object, rho: object, neighbours: Neighbours, delta: object) -> Allowance:
     """Return the allowance, cached, because a mechanism asks for it again and again."""
     return Allowance.checked(epsilon, rho, neighbours, delta)
+
+
+@lru_cache(maxsize=1024)
+def _guarantee(allowance: Allowance) -> Privacy:
+    """Return the guarantee of an allowance, cached for the same reason."""
+    return allowance.privacy
 
 
 @cache

@@ -29,6 +29,7 @@ _DOUBT: Final = 0.25  # the least squared cost that is assumed, in variances of 
 # Trees are computed for numbers of buckets with so many significant binary digits.
 _DIGITS: Final = 4
 _WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
+_FEW_BUCKETS: Final = 1024  # of so many, the variances of the candidates are kept
 
 
 class Stages(NamedTuple):
@@ -154,8 +155,18 @@ def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
     if not trees:
         return hierarchy.tree(widths.size)  # this call raises the error with the reason
     weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
+    variances = _few_variances if widths.size <= _FEW_BUCKETS else _variances
     # This is not a product of vectors: BLAS would start threads for it, and wait for them.
-    return min(trees, key=lambda tree: float(np.sum(weights * tree.prefix_variances())))
+    errors = np.sum(weights * variances(hierarchy, widths.size), axis=1)
+    return trees[int(np.argmin(errors))]
+
+
+def _variances(hierarchy: Hierarchy, buckets: int) -> NDArray[np.float64]:
+    """Return the variances of the cumulative counts of each candidate, (trees, buckets)."""
+    return np.stack([tree.prefix_variances() for tree in _candidates(hierarchy, buckets)])
+
+
+_few_variances = lru_cache(maxsize=256)(_variances)  # about 10 MB at most
 
 
 @lru_cache(maxsize=256)
