@@ -87,7 +87,6 @@ def numpy_dawa(inputs: Cells):
     stages = inputs.mechanism._stages(counts.size, int(counts.sum()))
     law, errors, lengths = stages.law, stages.errors, stages.scales.lengths
     short, long = lengths.tolist()
-    assert stages.scales.unit == 1
     assert counts.size % long == 0
     rungs = np.arange(errors.size)
     low, high = np.maximum(rungs - 1, 0), np.minimum(rungs + 1, rungs[-1])
@@ -103,29 +102,42 @@ def numpy_dawa(inputs: Cells):
             exact = parted[:, half:].sum(axis=1) - parted[:, :half].sum(axis=1)
             noisy.append(exact + difference(rng, float(law.scale), exact.size))
         squares = [np.maximum(costs, 0.0) ** 2 for costs in noisy]
-        whole = []  # short and long buckets of each plan, (plans, nodes)
-        for allowance in (1.0, 2.0, 4.5):
-            narrow, wide = (
-                each * np.maximum(square - allowance * law.variance, 0.0) + prices
-                for each, square in zip(cells, squares, strict=True)
-            )
-            parts = np.minimum(narrow, prices * short).reshape(rungs.size, -1, long // short)
-            whole.append((narrow <= prices * short, wide <= parts.sum(axis=2)))
-        for level in (0, 1):
-            whole.append([np.full((1, each.size), level == i) for i, each in enumerate(noisy)])
-        narrow, wide = (np.concatenate(each) for each in zip(*whole, strict=True))
-        narrow &= ~np.repeat(wide, long // short, axis=1)
-        taken = narrow.sum(axis=1), wide.sum(axis=1)
-        buckets = taken[0] + taken[1] + counts.size - short * taken[0] - long * taken[1]
-        risk = doubt = 0.0
-        for each, found, costs, square in zip(cells, (narrow, wide), noisy, squares, strict=True):
-            risk = risk + found @ (each * (costs**2.0 - law.variance))
-            doubt = doubt + found @ (each**2 * law.variance * (5 * law.variance + 4 * square))
-        risk = np.maximum(risk + stages.caution * np.sqrt(doubt), 0.0)
-        best = np.argmin(risk + counts.size * np.interp(np.log2(buckets), rungs, errors))
+        most = np.inf
+        for limit in stages.limits:
+            allowed = [costs <= limit for costs in noisy]
+            whole = []  # short and long buckets of each plan, (plans, nodes)
+            for allowance in (1.0, 2.0, 4.5):
+                narrow, wide = (
+                    np.where(may, each * np.maximum(square - allowance * law.variance, 0.0), np.inf)
+                    + prices
+                    for each, square, may in zip(cells, squares, allowed, strict=True)
+                )
+                parts = np.minimum(narrow, prices * short).reshape(rungs.size, -1, long // short)
+                whole.append((narrow <= prices * short, wide <= parts.sum(axis=2)))
+            for level in (0, 1):
+                if allowed[level].all():
+                    plan = [np.full((1, each.size), level == i) for i, each in enumerate(noisy)]
+                    whole.append(plan)
+            narrow, wide = (np.concatenate(each) for each in zip(*whole, strict=True))
+            narrow &= ~np.repeat(wide, long // short, axis=1)
+            taken = narrow.sum(axis=1), wide.sum(axis=1)
+            buckets = taken[0] + taken[1] + counts.size - short * taken[0] - long * taken[1]
+            risk = doubt = 0.0
+            for each, found, costs, square in zip(
+                cells, (narrow, wide), noisy, squares, strict=True
+            ):
+                risk = risk + found @ (each * (costs**2.0 - law.variance))
+                doubt = doubt + found @ (each**2 * law.variance * (5 * law.variance + 4 * square))
+            risk = np.maximum(risk + stages.caution * np.sqrt(doubt), 0.0)
+            total = risk + counts.size * np.interp(np.log2(buckets), rungs, errors)
+            best = np.argmin(total)
+            if total[best] > most:
+                break
+            most = min(most, 1.1 * total[best])
+            chosen = narrow[best], wide[best]
         starts = np.ones(counts.size, bool)
-        starts.reshape(-1, short)[narrow[best], 1:] = False
-        starts.reshape(-1, long)[wide[best], 1:] = False
+        starts.reshape(-1, short)[chosen[0], 1:] = False
+        starts.reshape(-1, long)[chosen[1], 1:] = False
         edges = np.append(np.flatnonzero(starts), counts.size)
         cumulative = np.append(0, np.cumsum(counts))
         ends, _ = Records(stages, counts[:0], cumulative).count_buckets(edges, source(rng))

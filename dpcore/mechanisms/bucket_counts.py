@@ -26,6 +26,7 @@ __all__ = ["Buckets", "Records", "Stages", "deviation", "line", "weighted_tree"]
 _WEIGHT: Final = 0.1
 _ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # in variances of the noise of a squared cost
 _DOUBT: Final = 0.25  # the least squared cost that is assumed, in variances of its noise
+_WORTH: Final = 1.1  # the estimated squared error at lower limits, of the least one
 # Trees are computed for numbers of buckets with so many significant binary digits.
 _DIGITS: Final = 4
 _WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
@@ -48,6 +49,8 @@ class Stages(NamedTuple):
     caution
         The number of deviations of its own noise that are added to the estimated error of a
         partition.
+    limits
+        The largest costs of a bucket, falling, of which ``least_risk`` takes one.
     """
 
     scales: Scales
@@ -55,6 +58,7 @@ class Stages(NamedTuple):
     hierarchy: Hierarchy
     errors: NDArray[np.float64]
     caution: float
+    limits: NDArray[np.float64]
 
 
 class Buckets(NamedTuple):
@@ -66,7 +70,7 @@ class Buckets(NamedTuple):
         (buckets + 1,) the cells at which buckets start, and N at the end.
     unevenness
         (buckets,) the estimated mean square of the error of a straight line in each bucket. It is 0
-        for single groups, which have no noisy cost.
+        for single cells, which have no noisy cost.
     """
 
     edges: NDArray[np.int64]
@@ -105,6 +109,8 @@ class Records(NamedTuple):
             self.stages.errors,
             _ALLOWANCES,
             self.stages.caution,
+            self.stages.limits,
+            _WORTH,
             nodes,
         )
         nodes, ends = nodes[: places.size - 1], starts[places]
@@ -139,10 +145,8 @@ def deviation(buckets: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArra
     docs/proofs/dawa.md, section 3.
     """
     variances = line(buckets.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
-    # Only the count of a group is known, so all its records may be in one of its cells.
-    of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)
-    unevenness = np.where(buckets.unevenness > 0.0, buckets.unevenness, of_groups)
-    add_parabolas(buckets.edges, unevenness, variances)  # the squared errors of the lines
+    # The squared errors of the lines.
+    add_parabolas(buckets.edges, buckets.unevenness, variances)
     return np.sqrt(variances, out=variances)
 
 

@@ -21,7 +21,7 @@ from ..privacy.spending import releasing
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 from .bucket_counts import Records, Stages, deviation, line
-from .buckets import scales
+from .buckets import Scales, scales
 from .hierarchy import Hierarchy
 
 __all__ = ["Dawa", "counting_error", "signal_of"]
@@ -30,6 +30,8 @@ _SCARCE: Final = 32768.0  # below this n epsilon, a larger share of the budget f
 _LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
 _MOST_SIGNAL: Final = 2.0**100  # all larger signals have the same result
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
+_LIMITS: Final = 2.5, 2.0, 1.5, 1.2, 1.0, 0.8  # on a bucket's cost, in deviations of all its noise
+_LEAST_LIMIT: Final = 2.0  # the same, in deviations of counts
 
 
 @documented
@@ -195,7 +197,7 @@ def counting_error(dawa: Dawa, size: int, n: int) -> float:
     lengths = stages.scales.lengths
     if not lengths.size:
         return stages.hierarchy.mean_squared_error(size)
-    return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
+    return float(stages.errors[max(1, round(math.log2(stages.scales.places / lengths[-1])))])
 
 
 @lru_cache(maxsize=64)
@@ -203,7 +205,9 @@ def _kept_stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     budget, looked_at = mechanism._budget(), scales(size, signal)
     levels = looked_at.lengths.size
     if levels == 0:
-        return Stages(looked_at, None, _counting(budget, Fraction(1)), np.empty(0), 0.0)
+        return Stages(
+            looked_at, None, _counting(budget, Fraction(1)), np.empty(0), 0.0, np.empty(0)
+        )
     split = _SHARES[signal >= _SCARCE]
     if not isinstance(mechanism.split, str):
         split = _check.fraction("split", mechanism.split)
@@ -211,12 +215,25 @@ def _kept_stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     # 1).
     changes = budget.moved * levels if budget.epsilon is not None else budget.moved**2 * levels
     law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
-    steps = math.ceil(math.log2(looked_at.groups)) + 1
+    steps = math.ceil(math.log2(looked_at.places)) + 1
     errors = np.array(
         [hierarchy.mean_squared_error(min(2**step, MOST_CELLS)) for step in range(steps)]
     )
     caution = float(signal >= _LOUD)
-    return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors), caution)
+    errors = np.maximum.accumulate(errors)
+    limits = _limits(float(errors[min(steps - 1, _shortest(looked_at).bit_length())]), law.variance)
+    return Stages(looked_at, law, hierarchy, errors, caution, limits)
+
+
+def _shortest(looked_at: Scales) -> int:
+    """Return how many of the shortest buckets make up the row."""
+    return looked_at.places // int(looked_at.lengths[0])
+
+
+def _limits(counting: float, costing: float) -> NDArray[np.float64]:
+    """Return limits on a bucket's cost, falling, from the variances of counts and of costs."""
+    deviation, least = math.sqrt(counting + costing), _LEAST_LIMIT * math.sqrt(counting)
+    return np.array(sorted({max(limit * deviation, least) for limit in _LIMITS}, reverse=True))
 
 
 def _counting(budget: Allowance, share: Fraction) -> Hierarchy:

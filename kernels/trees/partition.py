@@ -50,6 +50,8 @@ def least_risk(
     errors: NDArray[np.float64],
     allowances: NDArray[np.float64],
     caution: float,
+    limits: NDArray[np.float64],
+    worth: float,
     nodes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the edges of the partition with the least estimated error among those that are tried.
@@ -77,6 +79,11 @@ def least_risk(
     caution
         The number of deviations of its own noise that are added to the estimated error of lines,
         because the search finds partitions with lucky noise.
+    limits
+        (L,) falling: the largest cost of a node that may be a bucket. The lowest is taken whose
+        partition has at most ``worth`` times the least estimated error of those before.
+    worth
+        As above, >= 1.
     nodes
         (N,) the first entries are overwritten with each bucket's node, or -1 for a cell.
 
@@ -91,34 +98,57 @@ def least_risk(
     The price of one more bucket is its addition to the error of 2^i buckets, over all cells. The
     function finds the cheapest partition for each allowance and each price. It also considers, for
     each length, the partition into all nodes of that length. It takes the one with the least
-    estimate, and the first of equals. It takes O(N J A) time for A allowances, and O(N) memory.
+    estimate, and the first of equals. After the first limit, only the allowance and the price that
+    were best there are tried. It takes O(N (J A + L)) time for A allowances, and O(N) memory.
     """
     risks, charges, doubts = np.empty(costs.size), np.empty(costs.size), np.empty(costs.size)
     whole, best = np.empty(costs.size, np.bool_), np.empty(costs.size, np.bool_)
-    least = np.inf
-    for plan in range(allowances.size * errors.size + lengths.size):
-        allowance = plan // errors.size
-        rung = plan - allowance * errors.size
-        if allowance < allowances.size:
-            if rung == 0:
-                believed = allowances[allowance] * variance
-                _set_risks(costs, size, lengths, weight, variance, believed, risks, charges, doubts)
-            low, high = max(0, rung - 1), min(errors.size - 1, rung + 1)
-            price = size * (errors[high] - errors[low]) / max(1.0, 2.0**high - 2.0**low)
-            _find_cheapest(charges, size, lengths, price, whole)
-        else:
-            _take_level(size, lengths, plan - allowances.size * errors.size, whole)
-        buckets, risk, doubt = _add_up(whole, risks, doubts, size, lengths)
-        level = np.log2(buckets)
-        below = min(int(level), errors.size - 2)
-        error = errors[0]
-        if errors.size > 1:
-            error = errors[below] + (level - below) * (errors[below + 1] - errors[below])
-        total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
-        if total < least:
-            least = total
-            for node in range(whole.size):  # a slice would allocate memory by a Numba function
-                best[node] = whole[node]
+    tried = np.empty(costs.size, np.bool_)
+    searches = allowances.size * errors.size
+    start, stop, chosen, most = 0, searches + lengths.size, 0, np.inf
+    for limit in limits:
+        least, known = np.inf, -1
+        for plan in range(start, stop):
+            allowance = plan // errors.size
+            rung = plan - allowance * errors.size
+            if plan < searches:
+                if known != allowance:
+                    believed, known = allowances[allowance] * variance, allowance
+                    _set_risks(
+                        costs,
+                        size,
+                        lengths,
+                        weight,
+                        variance,
+                        believed,
+                        limit,
+                        risks,
+                        charges,
+                        doubts,
+                    )
+                low, high = max(0, rung - 1), min(errors.size - 1, rung + 1)
+                price = size * (errors[high] - errors[low]) / max(1.0, 2.0**high - 2.0**low)
+                _find_cheapest(charges, size, lengths, price, whole)
+            else:
+                _take_level(size, lengths, plan - searches, whole)
+            buckets, risk, doubt = _add_up(whole, risks, doubts, size, lengths)
+            level = np.log2(buckets)
+            below = min(int(level), errors.size - 2)
+            error = errors[0]
+            if errors.size > 1:
+                error = errors[below] + (level - below) * (errors[below + 1] - errors[below])
+            total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
+            if total < least:
+                least = total
+                chosen = plan if plan < searches else min(int(level), errors.size - 1)
+                for node in range(whole.size):  # a slice would allocate memory by a Numba function
+                    tried[node] = whole[node]
+        if least > most:
+            break
+        most = min(most, worth * least)
+        start, stop = chosen, chosen + 1
+        for node in range(tried.size):
+            best[node] = tried[node]
     return _cut(best, size, lengths, nodes)
 
 
@@ -130,6 +160,7 @@ def _set_risks(
     weight: float,
     variance: float,
     believed: float,
+    limit: float,
     risks: NDArray[np.float64],
     charges: NDArray[np.float64],
     doubts: NDArray[np.float64],
@@ -137,7 +168,8 @@ def _set_risks(
     """Set the error of a line in each node: unbiased, as the search uses it, and its variance.
 
     This is the variance of the unbiased error under Laplace noise, whose square has the variance
-    5 ``variance``^2. Under Gaussian noise, the variance is smaller.
+    5 ``variance``^2. Under Gaussian noise, the variance is smaller. Nodes beyond the limit have an
+    infinite error.
     """
     first = 0
     for level in range(lengths.size):
@@ -149,6 +181,8 @@ def _set_risks(
             above = max(cost, 0.0)
             charges[first + v] = cells * max(above * above - believed, 0.0)
             doubts[first + v] = cells * cells * variance * (5.0 * variance + 4.0 * above * above)
+            if cost > limit:
+                risks[first + v] = charges[first + v] = np.inf
         first += (size + length - 1) // length
 
 

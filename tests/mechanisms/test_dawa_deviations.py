@@ -44,7 +44,7 @@ def test_buckets_are_found_by_nothing_but_the_noisy_costs(budget):
     counts[[0, 40, 41, 200]] = 300, 20, 90, 7
     stages = Dawa(**budget)._stages(SIZE, int(counts.sum()))
     first = Records.of(counts, stages)
-    longest = int(stages.scales.lengths[0]) * stages.scales.unit
+    longest = int(stages.scales.lengths[0])
     moved = np.concatenate([each[::-1] for each in np.split(counts, range(longest, SIZE, longest))])
     other = Records.of(moved, stages)
     assert not np.array_equal(first.cumulative, other.cumulative)

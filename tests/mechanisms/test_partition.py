@@ -22,7 +22,7 @@ def node_count(size, lengths):
     return sum(-(-size // length) for length in lengths)
 
 
-def found(costs, size, lengths, variance, weight, errors, allowances, caution=0.0):
+def found(costs, size, lengths, variance, weight, errors, allowances, caution=0.0, limit=np.inf):
     """Return the partition of least risk as buckets (a, b, node)."""
     nodes = np.empty(size, np.int64)
     edges = partition.least_risk(
@@ -34,6 +34,8 @@ def found(costs, size, lengths, variance, weight, errors, allowances, caution=0.
         np.asarray(errors, np.float64),
         np.asarray(allowances, np.float64),
         float(caution),
+        np.array([float(limit)]),
+        1.0,
         nodes,
     )
     return tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), nodes.tolist(), strict=False))
@@ -79,48 +81,58 @@ def test_costs_of_long_rows(size, lengths):
 
 
 @settings(max_examples=50)
-@given(ROWS, st.integers(1, 7), st.data())
-def test_cells_that_are_taken_together_cost_what_their_sums_do(row, unit, data):
+@given(ROWS, st.data())
+def test_costs_are_those_of_each_half(row, data):
     size, lengths = row
     counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)))
-    looked_at = scales(size, 1.0)._replace(unit=unit, lengths=np.array(lengths))
+    looked_at = scales(size, 1.0)._replace(lengths=np.array(lengths))
     before, middle = counts.copy(), (size + 1) // 2
     expected = []
     for length in lengths:
-        for a, b in ((0, middle), (middle, size)):
-            sums = [counts[k : min(k + unit, b)].sum() for k in range(a, b, unit)]
-            parts = [sums[k : k + length] for k in range(0, len(sums), length)]
-            empty = [0] * (looked_at.groups // 2 // length - len(parts))
+        for half in (counts[:middle], counts[middle:]):
+            parts = [half[k : k + length] for k in range(0, len(half), length)]
+            empty = [0] * (looked_at.places // 2 // length - len(parts))
             expected += [*map(reference.deviation, parts), *empty]
     assert looked_at.costs(counts).tolist() == expected
     np.testing.assert_array_equal(counts, before)
 
 
 @settings(max_examples=50)
-@given(ROWS, st.integers(1, 7))
-def test_groups_cover_both_halves_and_start_anew_in_the_second(row, unit):
+@given(ROWS)
+def test_places_cover_both_halves_and_start_anew_in_the_second(row):
     size, lengths = row
-    looked_at = scales(size, 1.0)._replace(unit=unit, lengths=np.array(lengths))
+    looked_at = scales(size, 1.0)._replace(lengths=np.array(lengths))
     starts, middle = looked_at.starts(), (size + 1) // 2
-    assert starts.size == looked_at.groups + 1
-    assert looked_at.groups % (2 * lengths[-1]) == 0
-    assert starts[looked_at.groups // 2] == middle
-    halves = np.split(np.arange(size), [middle])
-    expected = {0, size, *(int(k) for half in halves for k in half[::unit])}
-    assert set(starts.tolist()) == expected
+    assert starts.size == looked_at.places + 1
+    assert looked_at.places % (2 * lengths[-1]) == 0
+    assert starts[looked_at.places // 2] == middle
+    assert set(starts.tolist()) == set(range(size + 1))
     assert np.all(np.diff(starts) >= 0)
 
 
 @pytest.mark.parametrize("signal", [0.0, 1.0, 4.0, 60.0, 1024.0, 4.0**9, 1e30])
 def test_lengths_are_few_and_leave_two_nodes_of_each(signal):
     for size in (*range(1, 600), 4096, 5000, 2**24):
-        _, unit, lengths = scales(size, signal)
-        units = -(-size // unit)
+        _, lengths = scales(size, signal)
         assert lengths.size <= 2
         assert np.all(lengths >= 2)
-        assert units >= min(size, 32)
-        assert all(-(-units // length) >= 2 for length in lengths)
+        assert all(-(-size // length) >= 2 for length in lengths)
         assert all(b % a == 0 for a, b in itertools.pairwise(lengths))
+
+
+@settings(max_examples=50)
+@given(ROWS, st.integers(-20, 60), st.integers(0, 2**32 - 1))
+def test_nodes_beyond_the_limit_are_no_buckets(row, limit, seed):
+    size, lengths = row
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(-20, 60, node_count(size, lengths))
+    errors = np.cumsum(rng.exponential(50, 7))
+    given_ = size, lengths, 9.0, 0.1, errors, [1.0, 2.0, 4.5], 1.0
+    buckets = found(costs, *given_, limit=limit)
+    assert all(costs[v] <= limit for *_, v in buckets if v >= 0)
+    free = found(costs, *given_)
+    if all(costs[v] <= limit for *_, v in free if v >= 0):
+        assert buckets == free
 
 
 @settings(max_examples=50)
@@ -212,21 +224,19 @@ def test_costs_of_long_nodes_with_an_odd_number_of_cells(lengths):
 
 
 @pytest.mark.parametrize(
-    ("signal", "unit", "lengths"),
+    ("signal", "lengths"),
     [
-        (1.0, 2048, [2, 16]),
-        (64.0, 1024, [8]),
-        (128.0, 512, [2, 16]),
-        (256.0, 64, [8, 64]),
-        (1024.0, 16, [16, 128]),
-        (4096.0, 4, [32, 256]),
-        (2.0**20, 1, [8, 64]),
+        (1.0, [2**15]),
+        (64.0, [2**13]),
+        (128.0, [1024, 8192]),
+        (256.0, [512, 4096]),
+        (1024.0, [256, 2048]),
+        (4096.0, [128, 1024]),
+        (2.0**20, [8, 64]),
     ],
 )
-def test_what_is_looked_at_in_a_row_of_many_cells(signal, unit, lengths):
-    found = scales(2**16, signal)
-    assert found.unit == unit
-    assert found.lengths.tolist() == lengths
+def test_what_is_looked_at_in_a_row_of_many_cells(signal, lengths):
+    assert scales(2**16, signal).lengths.tolist() == lengths
 
 
 def ends_of(costs, lengths, errors, caution):
