@@ -20,6 +20,7 @@ from .calibration_intervals import (
 )
 from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
+from .residual_moments import ResidualMoments
 from .residuals import residual_plot_distance
 from .roc import ROC
 from .score_histograms import ScoreHistogram
@@ -34,6 +35,7 @@ __all__ = [
     "HosmerLemeshowUnderNoise",
     "IsotonicCalibration",
     "Reliability",
+    "ResidualMoments",
     "ScoreHistogram",
     "classifier",
     "equi_depth_bins",

@@ -39,7 +39,13 @@ from .protocol.trust_models import TrustModel, trust_models
 from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 from .side_by_side import Overview, TrustOption, overview
-from .statistics_of_sums import hosmer_lemeshow, linear_regression, projection, reliability
+from .statistics_of_sums import (
+    hosmer_lemeshow,
+    linear_regression,
+    projection,
+    reliability,
+    residual_moments,
+)
 from .summation import vector_sum
 
 __all__ = [
@@ -95,6 +101,7 @@ __all__ = [
     "release_scores",
     "release_sum",
     "reliability",
+    "residual_moments",
     "trust_models",
     "vector_sum",
 ]

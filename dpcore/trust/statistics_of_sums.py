@@ -16,11 +16,13 @@ from ..noise.sources import source
 from ..statistics.binning import Bins, share
 from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.residual_moments import ResidualMoments
 from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
 from .functions.function import Function
 from .functions.of_projections import ProjectionSums
 from .functions.of_regressions import RegressionSums
+from .functions.of_residuals import ResidualSums
 from .functions.of_risk_groups import RiskGroupSums
 from .functions.sum_noise import SumNoise
 from .protocol.released_sums import ReleasedSum
@@ -29,7 +31,7 @@ from .protocol.trust_models import Summing, names_of
 if TYPE_CHECKING:
     from ..models import LinearRegression
 
-__all__ = ["hosmer_lemeshow", "linear_regression", "projection", "reliability"]
+__all__ = ["hosmer_lemeshow", "linear_regression", "projection", "reliability", "residual_moments"]
 
 Reals = NDArray[np.float64]
 _Of = TypeVar("_Of", bound=Function)
@@ -237,6 +239,48 @@ def reliability(released: ReleasedSum) -> Reliability:
     of_negatives, of_positives = _deviations_of_groups(released).T
     bins = Bins(edges, negatives, positives, mean, of_negatives, of_positives)
     return Reliability(bins, released.privacy)
+
+
+def residual_moments(released: ReleasedSum) -> ResidualMoments:
+    """Return means and standard deviations of residuals by bins, from released sums.
+
+    Parameters
+    ----------
+    released
+        The sum of ``functions.ResidualSums``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is another sum, or the number of records is not public.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, of = np.random.default_rng(1), dp.trust.functions.ResidualSums([0, 1, 2], reach=8)
+    >>> predicted = rng.uniform(0, 2, 10_000)
+    >>> records = np.column_stack([predicted, rng.normal(0.5, 1, 10_000) * predicted])
+    >>> sites = dp.trust.DistributedNoise(epsilon=1.0, clients=100, records=None)
+    >>> found = dp.trust.residual_moments(dp.trust.vector_sum(records, of, sites, rng=rng))
+    >>> found.mean.round(1), found.deviation.round(1)
+    (array([0.2, 0.7]), array([0.5, 1.5]))
+    """
+    of, _ = _checked(released, ResidualSums)
+    low, middle, high = released.total.reshape(-1, 3).T
+    counts = np.maximum(low + middle + high, 0.0)
+    mean = np.clip(share(high - low, counts), -1.0, 1.0)
+    squares = np.clip(share(low + high - middle, counts), 0.0, 1.0)
+    # The mean changes by these parts of the noise in the three sums, over the count.
+    weights = np.sqrt((1.0 + mean) ** 2 + mean**2 + (1.0 - mean) ** 2)
+    return ResidualMoments(
+        np.array(of.edges),
+        counts,
+        of.reach * mean,
+        of.reach * np.sqrt(np.maximum(squares - mean**2, 0.0)),
+        of.reach * share(weights * float(released.deviation.max()), counts),
+        released.privacy,
+    )
 
 
 @dataclass(frozen=True, slots=True)

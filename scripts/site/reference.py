@@ -118,7 +118,7 @@ PAGES: Final = (
         " expected_calibration_error expected_calibration_error_interval"
         " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"
-        " IsotonicCalibration symmetric_difference residual_plot_distance",
+        " IsotonicCalibration symmetric_difference residual_plot_distance ResidualMoments",
     ),
     _page(
         "classifier",
@@ -153,15 +153,16 @@ PAGES: Final = (
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
         " Opened opened release release_scores release_sum ReleasedSum vector_sum projection"
-        " hosmer_lemeshow linear_regression reliability ReportError RoundError PointwiseCDF"
-        " PointwiseClient Aggregator FunctionServers SharedVectors SimulatedSum",
+        " hosmer_lemeshow linear_regression reliability residual_moments ReportError RoundError"
+        " PointwiseCDF PointwiseClient Aggregator FunctionServers SharedVectors SimulatedSum",
     ),
     _page(
         "functions",
         "dpcore.trust.functions",
         "Functions of a record that clients and servers can sum, and their bounds.",
         "dpcore.trust.functions",
-        "One Step Identity Groups Polynomials ProjectionSums RegressionSums RiskGroupSums Vector"
+        "One Step Identity Groups Polynomials ProjectionSums RegressionSums ResidualSums"
+        " RiskGroupSums Vector"
         " Product Together Coarse Box Ball Simplex Bound Function function_from",
     ),
     _page(

@@ -22,6 +22,7 @@ from dpcore.trust.functions import (
     One,
     Product,
     RegressionSums,
+    ResidualSums,
     RiskGroupSums,
     Together,
     Vector,
@@ -76,6 +77,7 @@ FUNCTIONS = {
     "ball": Vector(Ball(2, 1.5)),
     "regression": RegressionSums((-2, 2), (-1, 1)),
     "risk groups": RiskGroupSums([0, 0.5, 1]),
+    "residuals": ResidualSums([-9, 0, 9], reach=2),
     "box": Vector(Box([0, -2], [1, 2])),
 }
 

@@ -213,11 +213,12 @@ REFUSED = (
 OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse ConsistentTree
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Groups Identity One Overview Plan Polynomials Privacy Product
-ProjectionSums Protocol RegressionSums RiskGroupSums
+ProjectionSums Protocol RegressionSums ResidualSums RiskGroupSums
 SecureAggregation Simplex SquareWave SquareWaveEncoding Step Study Suggestion TableGrid Together
 TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
-HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
+HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability ResidualMoments Results
+Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
 A_CLIENTS_OWN_STATE = "PointwiseClient"  # which its documentation tells to keep as the record

@@ -9,6 +9,7 @@ from .function import Function, function_from
 from .of_numbers import Groups, Identity, One, Polynomials, Step, Vector
 from .of_projections import ProjectionSums
 from .of_regressions import RegressionSums
+from .of_residuals import ResidualSums
 from .of_risk_groups import RiskGroupSums
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Product",
     "ProjectionSums",
     "RegressionSums",
+    "ResidualSums",
     "RiskGroupSums",
     "Simplex",
     "Step",
