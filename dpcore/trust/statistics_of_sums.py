@@ -19,6 +19,7 @@ from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.residual_moments import ResidualMoments
 from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
+from .functions.combined import Coarse
 from .functions.function import Function
 from .functions.of_projections import ProjectionSums
 from .functions.of_regressions import RegressionSums
@@ -45,7 +46,7 @@ def projection(released: ReleasedSum) -> Projection:
     Parameters
     ----------
     released
-        The sum of ``functions.ProjectionSums``.
+        The sum of ``functions.ProjectionSums``, also ``Coarse``.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def linear_regression(released: ReleasedSum, *, alpha: float = 1.0) -> LinearReg
     Parameters
     ----------
     released
-        The sum of ``functions.RegressionSums``.
+        The sum of ``functions.RegressionSums``, also ``Coarse``.
     alpha
         The penalty, as in ``models.LinearRegression``.
 
@@ -149,10 +150,10 @@ def hosmer_lemeshow(
     Parameters
     ----------
     released
-        The sum of ``functions.RiskGroupSums``.
+        The sum of ``functions.RiskGroupSums``, also ``Coarse``.
     trust
-        The trust model that released it. ``pvalue`` and ``under_noise`` simulate it. None: they
-        raise an error.
+        The trust model that released it. ``pvalue`` and ``under_noise`` simulate its noise, but not
+        the rounding: give coarse values 8 bits or more. None: they raise an error.
     fitted
         As in ``statistics.HosmerLemeshow.from_curves``.
 
@@ -208,7 +209,7 @@ def reliability(released: ReleasedSum) -> Reliability:
     Parameters
     ----------
     released
-        The sum of ``functions.RiskGroupSums``.
+        The sum of ``functions.RiskGroupSums``, also ``Coarse``.
 
     Returns
     -------
@@ -320,11 +321,15 @@ def _deviations_of_groups(released: ReleasedSum) -> Reals:
 
 
 def _checked(released: object, kind: type[_Of]) -> tuple[_Of, int]:
-    """Return the function of a sum and the public number of records, or refuse the sum."""
+    """Return the function of a sum and the public number of records, or refuse the sum.
+
+    Coarse values have the same sums but for rounding, which is in the deviations.
+    """
     _check.instance("released", released, ReleasedSum, "must be a ReleasedSum")
     assert isinstance(released, ReleasedSum)
-    if not isinstance(released.function, kind):
-        raise ParameterError("released", released.function.name, f"must be of {kind.__name__}")
+    of = released.function.function if isinstance(released.function, Coarse) else released.function
+    if not isinstance(of, kind):
+        raise ParameterError("released", of.name, f"must be of {kind.__name__}")
     if released.n is None:
         raise ParameterError("released", None, "must have a public number of records")
-    return released.function, released.n
+    return of, released.n

@@ -226,7 +226,7 @@ def test_the_page_of_sums(capsys):
     assert (
         capsys.readouterr().out.splitlines()
         == shown
-        == ["45 12", "45", "True", "[0.1 0.4 0.6 0.9]", "[1. 2.]"]
+        == ["45 12", "45", "True", "[0.1 0.4 0.6 0.9]", "[1. 2.]", "[1. 1. 1.]"]
     )
 
 

@@ -21,7 +21,7 @@ from dpcore.trust import (
     release_sum,
     vector_sum,
 )
-from dpcore.trust.functions import Identity, ProjectionSums, RiskGroupSums
+from dpcore.trust.functions import Coarse, Identity, ProjectionSums, RiskGroupSums
 from tests.trust.rounds import RNG, ROUND
 
 GRID = dp.Grid.uniform(0, 1, 200)
@@ -195,6 +195,28 @@ def test_bins_that_noise_makes_negative_are_empty():
     edges = table.bins.edges
     assert np.all((edges[:-1] <= table.mean_score)[~empty])
     assert np.all((table.mean_score <= edges[1:])[~empty])
+
+
+# --- coarse sums, for aggregations modulo a small number
+
+
+def test_coarse_sums_are_read_with_their_rounding():
+    given, trust = records(2000), DistributedNoise(epsilon=1.0, clients=100, records=None)
+    of = Coarse(RiskGroupSums(EDGES), 8)
+    test = dp.trust.hosmer_lemeshow(vector_sum(given, of, trust, rng=RNG(1)), trust, fitted=False)
+    exact = vector_sum(given, RiskGroupSums(EDGES), SecureAggregation(), rng=RNG(1))
+    right = dp.trust.hosmer_lemeshow(exact)
+    assert np.all(np.abs(test.observed - right.observed) < 6 * test.deviations)
+    assert test.pvalue > 0.01
+    for bits, more in ((3, 1.0), (12, 0.01)):
+        coarse = Coarse(ProjectionSums(0, 1, 8), bits)
+        found = dp.trust.projection(vector_sum(given[:, 1], coarse, trust, rng=RNG(2)))
+        fine = vector_sum(given[:, 1], ProjectionSums(0, 1, 8), trust, rng=RNG(2))
+        assert 1.0 < found.variance / dp.trust.projection(fine).variance < 1.0 + more
+        assert (found.degree, found.n) == (8, 2000)
+    numbers = vector_sum(np.ones(100), Coarse(Identity(0, 1), 8), trust, rng=RNG(1))
+    with pytest.raises(dp.ParameterError, match="identity"):
+        dp.trust.projection(numbers)
 
 
 # --- errors
