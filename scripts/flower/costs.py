@@ -26,7 +26,13 @@ def app(name: str) -> Any:
 
 def measured_alone(trust: str, epsilon: float, sites: int, cells: int) -> Alone:
     """Return what dpcore takes for the rounds of the app, in this process, without Flower."""
-    settings = {"trust-model": trust, "epsilon": epsilon, "dropout": DROPOUT, "cells": cells}
+    settings = {
+        "statistic": "curves",
+        "trust-model": trust,
+        "epsilon": epsilon,
+        "dropout": DROPOUT,
+        "cells": cells,
+    }
     _take_rounds(settings, sites)  # compiles
     return _take_rounds(settings, sites)
 
@@ -42,7 +48,7 @@ def _take_rounds(settings: dict[str, Any], sites: int) -> Alone:
     for asked in rounds.plan(settings, sites):
         found: VectorSum | PartialSum
         protocol, start = asked.protocol, time.process_time()
-        cells = [rounds.cells_of(asked, records) for records in held]
+        cells = [rounds.taken(asked, records) for records in held]
         if protocol.is_additive:
             vectors = [Client(protocol).vector(each) for each in cells]
             middle = time.process_time()

@@ -27,13 +27,14 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "flower"))
     numpy, flwr, dpcore = map(importlib.import_module, ("numpy", "flwr", "dpcore"))
     exact = importlib.import_module("private_curves.exact_sums")
+    room = importlib.import_module("private_curves.room")
     few, protocol = (
         dpcore.trust.Protocol(
             dpcore.trust.DistributedNoise(epsilon, count, dropout, records=None), cells, bytes(16)
         )
         for count in (sites, clients)
     )
-    sums, noise = exact.ExactSums.of(protocol, 1), exact.most_noise(protocol)
+    sums, noise = exact.ExactSums.of(protocol, 1), room.most_noise(protocol)
     masks = importlib.import_module("private_curves.masks").full_seed_masks
     flowers = importlib.import_module("flwr.common.secure_aggregation.secaggplus_utils")
     generators = {"full-seed": masks, "flower": flowers.pseudo_rand_gen}

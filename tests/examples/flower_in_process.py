@@ -27,6 +27,7 @@ from private_curves import client_app, rounds, server_app
 
 CELLS = 64
 SETTINGS = {
+    "statistic": "curves",
     "trust-model": "distributed-noise",
     "epsilon": 1.0,
     "dropout": 0.2,

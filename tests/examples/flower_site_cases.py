@@ -86,7 +86,7 @@ def local(damage=False):
     found, server, count = answer(grid, this), Server(this.protocol), 0
     for site in range(5):
         rng = rounds.generator(grid.settings, this.name, site)
-        for cell in rounds.cells_of(this, data.site(site, 5)):
+        for cell in rounds.taken(this, data.site(site, 5)):
             [report] = Client(this.protocol, rng).report(int(cell))
             if report != victim.get("report"):
                 server.add(report)

@@ -23,7 +23,7 @@ def vector(grid, this, site):
     """Return what dpcore's client of a site makes."""
     records = data.site(site, len(grid.contexts))
     rng = rounds.generator(grid.settings, this.name, site)
-    return Client(this.protocol, rng).vector(rounds.cells_of(this, records))
+    return Client(this.protocol, rng).vector(rounds.taken(this, records))
 
 
 def outcome(grid, this=None):
@@ -64,6 +64,10 @@ def plain(sites, lost=None, **settings):
 for sites in (2, 5, 40, 100):
     CASES[f"{sites}"] = lambda sites=sites: plain(sites)
 CASES["5 scores"] = lambda: outcome(grid := OneProcess(5, SETTINGS), asked(grid, rounds.SCORES))
+for name in (rounds.PROJECTION, rounds.TEST):
+    CASES[f"5 {name}"] = lambda name=name: outcome(
+        grid := OneProcess(5, {**SETTINGS, "statistic": name}, {VECTORS: [2]}), asked(grid, name)
+    )
 for sites in (5, 40):
     CASES[f"{sites} flower"] = lambda sites=sites: plain(sites, masks="flower")
 for stage in STAGES:

@@ -24,7 +24,7 @@ KEYS = "flwr.common.secure_aggregation.secaggplus_constants"
 
 @pytest.fixture(scope="module")
 def exact():
-    """The module. It asks Flower for names only, so these stand in for Flower here."""
+    """The modules. They ask Flower for names only, so these stand in for Flower here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "examples" / "flower"))
         parts = KEYS.split(".")
@@ -32,7 +32,11 @@ def exact():
             name = ".".join(parts[:end])
             patch.setitem(sys.modules, name, ModuleType(name))
         patch.setattr(sys.modules[KEYS], "Key", SimpleNamespace(), raising=False)
-        yield importlib.import_module("private_curves.exact_sums")
+        found = importlib.import_module("private_curves.exact_sums")
+        most_noise = importlib.import_module("private_curves.room").most_noise
+        yield SimpleNamespace(
+            ExactSums=found.ExactSums, failure=found.failure, most_noise=most_noise
+        )
     for name in [each for each in sys.modules if each.split(".")[0] == "private_curves"]:
         del sys.modules[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,10 +13,11 @@ import pytest
 
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
-from dpcore.trust import Client, DistributedNoise, Local, Server, VectorSum, agree
+from dpcore.trust import Client, DistributedNoise, Local, Protocol, Server, VectorSum, agree
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {
+    "statistic": "curves",
     "trust-model": "distributed-noise",
     "epsilon": 1.0,
     "dropout": 0.2,
@@ -42,7 +44,7 @@ def app():
 def held(app, settings, this, partition_id):
     """Return a site's client, and the cells of its records."""
     client = Client(this.protocol, app.rounds.generator(settings, this.name, partition_id))
-    return client, app.rounds.cells_of(this, app.data.site(partition_id, SITES))
+    return client, app.rounds.taken(this, app.data.site(partition_id, SITES))
 
 
 def summed(app, settings, this, sites):
@@ -108,6 +110,8 @@ def test_both_sides_plan_the_same_rounds(app):
         ({"trust-model": "central"}, ParameterError, "trust-model.*'central'"),
         ({"epsilon": 0.0}, ParameterError, "epsilon"),
         ({"dropout": 1.0}, ParameterError, "dropout"),
+        ({"statistic": "mean"}, ParameterError, "statistic.*projection.*'mean'"),
+        ({"statistic": "projection", "trust-model": "local"}, ParameterError, "trust-model.*sum"),
         ({"cells": 63}, ParameterError, "cells.*63"),
         ({"cells": 2}, ParameterError, "cells.*2"),
         ({"cells": 64.0}, DtypeError, "cells.*float"),
@@ -120,16 +124,16 @@ def test_wrong_settings(app, wrong, error, message):
 
 
 def test_an_unknown_round(app):
-    with pytest.raises(ParameterError, match="cdf, roc"):
+    with pytest.raises(ParameterError, match="cdf, roc, projection, hosmer-lemeshow"):
         app.rounds.planned(SETTINGS, 100, "histogram", bytes(16))
 
 
 def test_cells_are_those_of_the_library(app):
     everybody = app.data.everybody()
     curve, scores = app.rounds.plan(SETTINGS, SITES)
-    counts = np.bincount(app.rounds.cells_of(curve, everybody), minlength=64)
+    counts = np.bincount(app.rounds.taken(curve, everybody), minlength=64)
     assert np.array_equal(counts, curve.grid.count(everybody.values))
-    counts = np.bincount(app.rounds.cells_of(scores, everybody), minlength=64)
+    counts = np.bincount(app.rounds.taken(scores, everybody), minlength=64)
     found = dp.score_counts(everybody.labels, everybody.scores, scores.grid)
     assert np.array_equal(counts, found)
 
@@ -163,17 +167,6 @@ def test_releases_are_near_the_truth_also_if_sites_are_missing(app):
     assert abs(found.auc - true.auc) < 0.05
 
 
-def test_releases_are_real_without_a_seed(app):
-    assert app.rounds.generator(SETTINGS, "cdf", 0) is None
-    draws = {
-        app.rounds.generator(STUDY, name, site).integers(2**62)
-        for name in app.rounds.ROUNDS
-        for site in range(5)
-    }
-    assert len(draws) == 10
-    assert not run(app, SETTINGS)[0].privacy.simulated
-
-
 @pytest.fixture
 def drawn(app, monkeypatch):
     """Return the list of the figures that are saved."""
@@ -185,6 +178,69 @@ def drawn(app, monkeypatch):
         lambda self, *args, **options: figures.append(self) or save(self, *args, **options),
     )
     return figures
+
+
+@pytest.mark.parametrize("clients", [2, 10, 100, 1000])
+def test_sums_are_as_fine_as_there_is_room_for(app, clients):
+    room = importlib.import_module("private_curves.room")
+    for statistic in ("projection", "hosmer-lemeshow"):
+        settings = {**SETTINGS, "statistic": statistic}
+        [this] = app.rounds.plan(settings, clients)
+        assert this.protocol.function.bits >= 4
+        assert room.needed(this.protocol, app.data.MOST_RECORDS) <= room.room(clients)
+        finer = replace(this.protocol.function, bits=this.protocol.function.bits + 1)
+        finer = Protocol.of_function(this.protocol.trust, finer, bytes(16))
+        assert room.needed(finer, app.data.MOST_RECORDS) > room.room(clients)
+
+
+def test_a_sum_for_which_there_is_no_room_is_refused(app):
+    settings = {**SETTINGS, "statistic": "projection"}
+    with pytest.raises(ParameterError, match=r"clients.*projection-sums"):
+        app.rounds.plan(settings, 10**6)
+
+
+def test_a_projection_is_near_the_truth(app, drawn, tmp_path):
+    settings = {**STUDY, "statistic": "projection"}
+    [this] = app.rounds.plan(settings, SITES)
+    [found] = run(app, settings)
+    assert (found.n, found.privacy.epsilon, found.simulated) == (app.data.RECORDS, 1.0, True)
+    exact = dp.trust.vector_sum(
+        app.data.everybody().values,
+        this.protocol.function.function,
+        dp.trust.SecureAggregation(),
+        rng=np.random.default_rng(1),
+    )
+    assert np.all(np.abs(found.total - exact.total) < 6 * found.deviation)
+    assert app.rounds.said(this, found)[1].startswith("Quartiles: ")
+    app.picture.draw([found], settings, SITES, tmp_path)
+    assert "epsilon = 1" in drawn[0].get_suptitle()
+    assert not list(app.lacks(drawn[0]))
+
+
+def test_a_test_of_the_model_is_near_the_truth(app, drawn, tmp_path):
+    settings = {**STUDY, "statistic": "hosmer-lemeshow"}
+    [this] = app.rounds.plan(settings, SITES)
+    [found] = run(app, settings, sites=range(2, SITES))
+    parts = [app.data.site(each, SITES) for each in range(2, SITES)]
+    labels = np.concatenate([part.labels for part in parts])
+    test = app.rounds.tested(this, found)
+    assert test.n == labels.size
+    error = test.observed.sum(axis=0)[1] - labels.sum()
+    assert abs(error) < 6 * np.sqrt(np.square(test.deviations[:, 1]).sum())
+    assert 0.0 < test.pvalue < 1.0
+    app.picture.draw([found], settings, SITES, tmp_path)
+    assert not list(app.lacks(drawn[0]))
+
+
+def test_releases_are_real_without_a_seed(app):
+    assert app.rounds.generator(SETTINGS, "cdf", 0) is None
+    draws = {
+        app.rounds.generator(STUDY, name, site).integers(2**62)
+        for name in app.rounds.ROUNDS
+        for site in range(5)
+    }
+    assert len(draws) == 5 * len(app.rounds.ROUNDS)
+    assert not run(app, SETTINGS)[0].privacy.simulated
 
 
 def test_the_picture_stands_alone(app, drawn, tmp_path):
@@ -204,7 +260,7 @@ def test_the_picture_of_local_reports(app, drawn, tmp_path):
     for this in app.rounds.plan(settings, 500):  # of a few small sites, to be quick
         server, rng = Server(this.protocol), app.rounds.generator(settings, this.name, 0)
         for partition_id in range(20):
-            for cell in app.rounds.cells_of(this, app.data.site(partition_id, 500)):
+            for cell in app.rounds.taken(this, app.data.site(partition_id, 500)):
                 server.add(Client(this.protocol, rng).report(int(cell))[0])
         released.append(app.rounds.released(this, server.close()))
     path = app.picture.draw(released, settings, 500, tmp_path)

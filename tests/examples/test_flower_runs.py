@@ -57,6 +57,7 @@ def test_a_run_releases_what_servers_of_dpcore_release(rehearsal, simulation, tr
     assert [picture.read_bytes()[:8] for picture in pictures] == [b"\x89PNG\r\n\x1a\n"]
     rounds = importlib.import_module("private_curves.rounds")
     settings = {
+        "statistic": "curves",
         "trust-model": trust,
         "epsilon": rehearsal.EPSILON[trust],
         "dropout": rehearsal.DROPOUT,
@@ -84,7 +85,7 @@ def released_by_dpcore(settings, asked):
     count = 2 if asked.protocol.is_additive else 1
     servers, content = [Server(asked.protocol) for _ in range(count)], 0
     for site in range(SITES):
-        cells = rounds.cells_of(asked, data.site(site, SITES))
+        cells = rounds.taken(asked, data.site(site, SITES))
         rng = rounds.generator(settings, asked.name, site)
         if asked.protocol.is_additive:
             made = [Client(asked.protocol, rng).report(cells)]

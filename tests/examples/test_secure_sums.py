@@ -100,6 +100,11 @@ def test_the_second_round_has_another_sum(case):
     assert case("5 scores")["sum"] != case("5")["sum"]
 
 
+@pytest.mark.parametrize("name", ["projection", "hosmer-lemeshow"])
+def test_sums_of_functions_are_exact_too_without_a_lost_site(case, name):
+    is_summed(case(f"5 {name}"), 4)
+
+
 @pytest.mark.parametrize("clients", [5, 40])
 def test_both_masks_give_the_same_sum(case, clients):
     is_summed(case(f"{clients} flower"), clients)

@@ -41,12 +41,12 @@ app = ClientApp(mods=[discreet, measured, masked, secaggplus_mod])
 
 @app.train()
 def vector(message: Message, context: Context) -> Message:
-    """Return the counts of all records with a share of the noise, for secure aggregation only."""
+    """Return the counts or sums of a site with its share of the noise, for secure aggregation."""
     from dpcore.trust import Client
 
     from .data import MOST_RECORDS
     from .exact_sums import ExactSums
-    from .rounds import cells_of, generator
+    from .rounds import generator, taken
 
     asked = _asked(recorddict_to_fitins(message.content, keep_input=True).config, context)
     if not asked.protocol.is_additive:
@@ -60,9 +60,9 @@ def vector(message: Message, context: Context) -> Message:
     if len(records.values) > MOST_RECORDS:
         raise ValueError(f"MOST_RECORDS = {MOST_RECORDS}: must be a bound for this site")
     rng = generator(context.run_config, asked.name, _partition(context))
-    counts = Client(asked.protocol, rng).vector(cells_of(asked, records)).astype(np.float64)
+    numbers = Client(asked.protocol, rng).vector(taken(asked, records)).astype(np.float64)
     # All weights are 1, so they do not tell how many records a site has.
-    result = FitRes(Status(Code.OK, ""), ndarrays_to_parameters([counts]), 1, {})
+    result = FitRes(Status(Code.OK, ""), ndarrays_to_parameters([numbers]), 1, {})
     return Message(fitres_to_recorddict(result, keep_input=False), reply_to=message)
 
 
@@ -71,7 +71,7 @@ def reports(message: Message, context: Context) -> Message:
     """Return one report for each record, which is private before it leaves the site."""
     from dpcore.trust import Client
 
-    from .rounds import cells_of, generator
+    from .rounds import generator, taken
 
     asked = _asked(message.content.config_records["round"], context)
     if asked.protocol.is_additive:  # its reports are shares, and one server must not have them all
@@ -79,7 +79,7 @@ def reports(message: Message, context: Context) -> Message:
             "trust-model: reports without secure aggregation are for local privacy only"
         )
     admit(asked, 1, context)  # the noise of a report does not depend on others
-    cells = cells_of(asked, _records(context))
+    cells = taken(asked, _records(context))
     rng = generator(context.run_config, asked.name, _partition(context))
     made = [report for cell in cells for report in Client(asked.protocol, rng).report(int(cell))]
     # The order of the records could tell something that the reports do not.

@@ -15,11 +15,10 @@ from flwr.common.secure_aggregation.secaggplus_constants import Key
 from dpcore.errors import ParameterError
 from dpcore.trust import Protocol
 
+from .room import MODULUS, needed, room
+
 __all__ = ["ExactSums"]
 
-_MODULUS: Final = 2**32  # the largest that Flower's masks allow
-_LARGEST_RANGE: Final = 2**30  # Flower rounds to 32-bit integers with a sign
-_SECURITY: Final = 128  # a share is out of range with probability 2^-128 or less
 _FEWEST_NEIGHBOURS: Final = 31
 _MAY_FAIL: Final = 1e-4  # how often neighbours may be too few, at the most dropouts allowed
 
@@ -66,12 +65,9 @@ class ExactSums:
         if 2 * required <= clients:
             problem = "must be below 1/2: a minority must not be able to rebuild keys"
             raise ParameterError("dropout", 1 - required / clients, problem)
-        # The weights add up to clients * 2c, and must stay below the modulus; so must the values.
-        most = min(_LARGEST_RANGE, (_MODULUS - 1) // clients)
-        bound = 1 << (most.bit_length() - 2)
-        needed = most_records + most_noise(protocol)
-        if needed > bound:
-            problem = f"must leave room for noise: {needed} counts with it, but {bound} fit"
+        bound, most = room(clients), needed(protocol, most_records)
+        if most > bound:
+            problem = f"must leave room for noise: {most} counts with it, but {bound} fit"
             raise ParameterError("most_records", most_records, problem)
         neighbours = enough_neighbours(clients, clients - required)
         # If everybody is everybody's neighbour, honest clients themselves refuse to unmask too few.
@@ -86,7 +82,7 @@ class ExactSums:
     @property
     def modulus(self) -> int:
         """Masked numbers are modulo this, and larger than clients * T."""
-        return _MODULUS
+        return MODULUS
 
     @property
     def settings(self) -> dict[str, int | float]:
@@ -100,18 +96,6 @@ class ExactSums:
             Key.MOD_RANGE: self.modulus,
             Key.MAX_WEIGHT: 1.0,
         }
-
-
-def most_noise(protocol: Protocol) -> int:
-    """Return t, which no share of noise of a round exceeds, except with probability 2^-128.
-
-    A share is the difference of two negative binomial variables. Each is stochastically below a
-    geometric variable of the same ratio a = exp(-1 / scale), so P(|share| > t) <= 2 a^t. The union
-    bound is over all nodes of all clients.
-    """
-    scale = max((float(share.scale) for share in protocol.noise if share), default=0.0)
-    shares = protocol.words * (protocol.most_reports or 1)
-    return math.ceil(scale * (_SECURITY * math.log(2) + math.log(2 * shares))) + 1
 
 
 def majority(neighbours: int) -> int:

@@ -1,4 +1,4 @@
-"""The files of a run: both releases, and one picture of CDF, ROC curve and calibration."""
+"""The picture of a run: CDF, ROC curve and calibration; or the one statistic it was asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpcore.statistics import ROC, equi_depth_bins, reliability
 from dpcore.trust import Protocol
 
 from . import data
-from .rounds import SCORES, Settings, planned
+from .rounds import PROJECTION, SCORES, TEST, Settings, planned, projected, tested
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,10 +32,8 @@ _LEGEND: Final[dict[str, Any]] = {"frameon": False, "fontsize": 8.5}
 _BELOW: Final[dict[str, Any]] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.12), **_LEGEND}
 
 
-def draw(
-    released: Sequence[dp.CDF | dp.ScoreCurves], settings: Settings, clients: int, folder: Path
-) -> Path:
-    """Draw what both rounds released beside the truth, and return the picture's path.
+def draw(released: Sequence[Any], settings: Settings, clients: int, folder: Path) -> Path:
+    """Draw what the rounds released beside the truth, and return the picture's path.
 
     The true curves need the records of all sites. Only this example has them. In a real federation
     there is nothing to compare with, and the picture has the private curves alone.
@@ -43,13 +41,22 @@ def draw(
     Parameters
     ----------
     released
-        The curve and the curves of the scores, in the order of ``rounds.ROUNDS``.
+        What ``rounds.released`` returned for each round, in the order of ``rounds.STATISTICS``.
     settings, clients
         The run config, and how many sites were asked.
     folder
         Where the picture is written. It is made if it is missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    figure = _DRAWN[settings["statistic"]](released, settings, clients)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    path = (folder / f"private-curves-{settings['trust-model']}.png").absolute()
+    figure.savefig(path, dpi=130, bbox_inches="tight")
+    return path
+
+
+def _curves(released: Sequence[Any], settings: Settings, clients: int) -> Figure:
     curve, scores = released
     truth, exact = data.everybody(), dp.mechanisms.NoNoise()
     fine = dp.Grid.uniform(0, 1, _FINE)
@@ -62,13 +69,33 @@ def draw(
     mechanism = protocol.mechanism(scores.joint.mechanism.get("reporting", scores.n))
     _draw_roc(middle, ROC.from_curves(scores, mechanism), ROC.from_curves(true_scores))
     _draw_calibration(right, scores, true_scores)
-    for axes in (left, middle, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    title = _title(curve, scores, protocol, clients)
-    figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, linespacing=1.4)
-    path = (folder / f"private-curves-{settings['trust-model']}.png").absolute()
-    figure.savefig(path, dpi=130, bbox_inches="tight")
-    return path
+    _write_title(figure, released, protocol, clients)
+    return figure
+
+
+def _projection(released: Sequence[Any], settings: Settings, clients: int) -> Figure:
+    this = planned(settings, clients, PROJECTION, bytes(16))
+    curve = projected(this, released[0])
+    figure = Figure(figsize=(13, 6.6), layout="constrained")
+    _draw_curve(
+        figure.subplots(),
+        curve,
+        dp.cdf(data.everybody().values, this.grid, dp.mechanisms.NoNoise()),
+    )
+    _write_title(figure, released, this.protocol, clients)
+    return figure
+
+
+def _test(released: Sequence[Any], settings: Settings, clients: int) -> Figure:
+    this = planned(settings, clients, TEST, bytes(16))
+    axes = (figure := Figure(figsize=(13, 6.6), layout="constrained")).subplots()
+    tested(this, released[0]).plot(axes, color=BLUE)
+    axes.set_title(f"Hosmer-Lemeshow test of a model for {data.OUTCOME}", fontsize=10)
+    _write_title(figure, released, this.protocol, clients)
+    return figure
+
+
+_DRAWN: Final = {"curves": _curves, PROJECTION: _projection, TEST: _test}
 
 
 def _draw_curve(axes: Axes, private: dp.CDF, true: dp.CDF) -> None:
@@ -100,9 +127,16 @@ def _draw_calibration(axes: Axes, private: dp.ScoreCurves, true: dp.ScoreCurves)
     axes.legend(loc="upper left", **_LEGEND)
 
 
-def _title(curve: dp.CDF, scores: dp.ScoreCurves, protocol: Protocol, clients: int) -> str:
-    """Return who makes the noise, how many took part, and what is guaranteed to whom."""
-    counts = " and ".join(f"{n:,}" for n in dict.fromkeys((curve.n, scores.n)))
+def _write_title(figure: Figure, released: Sequence[Any], protocol: Protocol, clients: int) -> None:
+    """Write who makes the noise, how many took part, and what is guaranteed to whom."""
+    title = _title(released, protocol, clients)
+    figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, linespacing=1.4)
+
+
+def _title(released: Sequence[Any], protocol: Protocol, clients: int) -> str:
+    counts = " and ".join(f"{n:,}" for n in dict.fromkeys(each.n for each in released))
+    costs = [each.privacy for each in released]
+    both = f" for each release, {costs[0] + costs[1]} for both" if len(costs) > 1 else ""
     if protocol.is_additive:
         model = "Distributed noise: each site adds a share of it, and the server sees only the sum"
         holds = (
@@ -115,8 +149,7 @@ def _title(curve: dp.CDF, scores: dp.ScoreCurves, protocol: Protocol, clients: i
     return (
         f"{model}.\n"
         f"{clients} sites were asked; {counts} of their {data.RECORDS:,} records (RAND Health "
-        "Insurance Experiment) are in the curves.\n"
-        f"For one record, which is one year of a person: {curve.privacy} for each release, "
-        f"{curve.privacy + scores.privacy} for both.\n"
+        "Insurance Experiment) have been counted.\n"
+        f"For one record, which is one year of a person: {costs[0]}{both}.\n"
         f"{holds}"
     )

@@ -1,4 +1,4 @@
-"""The server: it asks the sites for two rounds, and releases what their sum or reports allow."""
+"""The server: it asks the sites for rounds, and releases what their sum or reports allow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTLED = 2.0  # seconds without a new node, after which nobody else is waited 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Run both rounds, store what they release and what they cost, and draw a picture."""
+    """Run all rounds, store what they release and what they cost, and draw a picture."""
     config = context.run_config
     folder = output(config, context.run_id)
     install(str(config["masks"]))
@@ -47,7 +47,7 @@ def main(grid: Grid, context: Context) -> None:
         (folder / f"{asked.name}.json").write_text(released[-1].to_json() + "\n", "utf-8")
         costs = measured.costs()
         (folder / f"{asked.name}-costs.json").write_text(json.dumps(costs, indent=1), "utf-8")
-        for line in table(costs).splitlines():
+        for line in (*rounds.said(asked, released[-1]), *table(costs).splitlines()):
             log(INFO, "%s", line)
     log(INFO, "Releases and their costs are in %s", folder)
     log(INFO, "The picture is %s", picture.draw(released, config, len(nodes), folder))
