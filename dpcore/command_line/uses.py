@@ -203,7 +203,9 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "groups": _groups,
     "noise": _draws,
     "roc curve": lambda: dp.roc_curve(_labels(), _values(), epsilon=1.0).auc,
-    "quantiles": lambda: dp.quantiles(_values(), [0.1, 0.5], _uniform(), epsilon=1.0),
+    "quantiles": lambda: dp.quantiles(
+        _values(), [0.1, 0.5], _uniform(), epsilon=1.0, method="recursion"
+    ),
     **{f"mechanism: {name}": partial(_released, make) for name, make in _mechanisms().items()},
     "smoothing, norm 1": lambda: _smoothed(1),
     "smoothing, norm 2": lambda: _smoothed(2),

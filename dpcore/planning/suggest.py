@@ -22,6 +22,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.times import scalar
 from ..summaries.grid import Grid, check_grid
+from .drawn import few_drawn
 from .most_accurate import error_of, most_accurate
 from .plan_shapes import expected_errors
 
@@ -30,8 +31,6 @@ __all__ = ["FINEST", "Suggestion", "suggest", "suggested_size"]
 FINEST: Final = 2**16
 _SIZES: Final = tuple(2**height for height in range(4, 17))
 _CELL: Final = 1 / math.sqrt(12)  # the standard deviation of a uniform place within a cell
-# The error of a drawn quantile, in records, is this times m / epsilon.
-_OF_A_CHOICE: Final = 2 * math.sqrt(2)
 _MOST_DOUBLINGS: Final = 20.0  # the budget is doubled or halved at most so many times
 _PRECISION: Final = 0.01  # the precision of the budget's binary logarithm
 
@@ -61,8 +60,8 @@ class Suggestion(Stored):
         the bounds. Where they are k times as dense, the error is 1 / k of this, down to the width
         of a cell. For times and durations, a timedelta64.
     few_quantiles
-        The largest number of quantiles for which ``dpcore.quantiles`` is more accurate; 0: it is
-        never more accurate.
+        The largest number of quantiles that ``dpcore.quantiles`` draws, because that is usually
+        more accurate than this curve; 0: none.
     enough
         The least epsilon, or rho, that reaches the given ``error``, to within 1 %. None if no error
         was given, or if no budget up to 2^20 times the given one is enough.
@@ -191,9 +190,7 @@ def suggest(
     mechanism = most_accurate(size, budget, n)
     counts = max(expected_errors(mechanism, size, n).values())
     share = min(_rank_error(counts, size, n), 1.0)
-    few = 0
-    if epsilon is not None and neighbours == "replace-one":
-        few = math.floor(counts * float(epsilon) / _OF_A_CHOICE)
+    few = 0 if delta is not None else few_drawn(size, budget, n if budget.total_is_public else None)
     enough = None
     if goal is not None:
         enough = _enough(budget, n, goal / whole)
@@ -292,15 +289,11 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
 
 
 def _about_quantiles(few: int, budget: Allowance) -> str:
-    epsilon = budget.arguments["epsilon"]
-    if epsilon is None or not budget.total_is_public:
-        return "dp.quantiles needs epsilon and replace-one: use dp.cdf(...).quantile(p) instead."
+    if budget.stated is not None:
+        return "dp.quantiles needs epsilon or rho alone: use dp.cdf(...).quantile(p) instead."
     if few < 1:
-        return "Quantiles of the curve are more accurate than those of dp.quantiles."
-    return (
-        f"If you need at most {few} quantiles and no curve, dp.quantiles is more accurate: its"
-        f" error is {_OF_A_CHOICE / float(epsilon):.2g} records times their number."
-    )
+        return "Quantiles of the curve are more accurate than those that are drawn alone."
+    return f"If you need at most {few} quantiles and no curve, dp.quantiles is more accurate."
 
 
 def _parameter(budget: Allowance) -> str:

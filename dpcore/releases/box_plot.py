@@ -246,8 +246,9 @@ def box_plot(
         from the data. A few hundred are enough; with very many, minimum and maximum are less
         accurate.
     epsilon
-        The budget of the whole plot, a positive number (a Fraction is taken exactly). Each
-        component gets a fifth. Neighbours: "replace-one", so n is public.
+        The budget of the whole plot, a positive number (a Fraction is taken exactly). The quartiles
+        get three fifths of it together, and each end a fifth. Neighbours: "replace-one", so n is
+        public.
     rng
         {rng}
     nan_policy
@@ -265,12 +266,12 @@ def box_plot(
 
     Notes
     -----
-    The quartiles are found as in ``dpcore.quantiles``. The minimum and the maximum are found by the
-    searches of ``dpcore.bounds`` on the grid, with outside = 20 / epsilon. This is two scales of
-    their noise, and not more, because on many thresholds the noise already makes the searches stop
-    early (docs/proofs/selection.md). The five components are then sorted. All are thresholds, so
-    whole numbers need ``Grid.integers``, as in ``dpcore.quantiles``. The cost is O(n + N) for
-    uniform grids.
+    The quartiles are found by the recursion of ``dpcore.quantiles``. The minimum and the maximum
+    are found by the searches of ``dpcore.bounds`` on the grid, with outside = 20 / epsilon. This is
+    two scales of their noise, and not more, because on many thresholds the noise already makes the
+    searches stop early (docs/proofs/selection.md). The five components are then sorted. All are
+    thresholds, so whole numbers need ``Grid.integers``, as in ``dpcore.quantiles``. The cost is O(n
+    + N) for uniform grids.
 
     Examples
     --------
@@ -285,11 +286,14 @@ def box_plot(
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     part = budget.epsilon / _PARTS
-    check_quantiles(_QUARTILES, grid, 3 * part, rng)  # the ends have less noise than the quartiles
+    check_quantiles(_QUARTILES, grid, 3 * part, rng=rng)
+    budget.law(_PARTS, Fraction(1, 2))  # refuses an epsilon that is too small for the two ends
     counts = grid.count(values, nan_policy=nan_policy)
     checked_size("values", int(counts.sum()))
     with releasing(budget.privacy, "box_plot", rng) as privacy:
-        quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * part, rng=rng)
+        quartiles = quantiles_from_counts(
+            counts, _QUARTILES, grid, epsilon=3 * part, method="recursion", rng=rng
+        )
         low, high = ends(counts, ceil(_SCALES * 2 / part), part, rng)
     numbers = np.append(quartiles.values, grid.positions[[low, high]])
     least, first, median, third, most = np.sort(numbers).tolist()

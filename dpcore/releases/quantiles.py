@@ -1,10 +1,11 @@
-"""Private quantiles: the exponential mechanism draws a threshold for each."""
+"""Private quantiles: drawn one between two others, or read off a private curve."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,23 +14,26 @@ from .. import _check
 from .._documentation import documented
 from .._sealed import sealed
 from ..curves import forms
+from ..curves.inversion import crossings
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
 from ..errors import DtypeError, ParameterError
-from ..kernels.selection import selection
 from ..mechanisms.base import cell_counts, checked_size
-from ..mechanisms.selection import exponential_mechanism
+from ..mechanisms.cuts import MOST_COUNTED, Cut, check_scales, drawn_cells, planned
 from ..noise.sources import source
+from ..planning.drawn import few_drawn
+from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Privacy, double_above
+from ..privacy.guarantees import Neighbours, Privacy
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
+from .cdf import raw_release
 
 __all__ = ["Quantiles", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
-_PARTS = 4  # p n is rounded to a multiple of 1 / _PARTS, so p n is exact for quartiles
+Method = Literal["recursion", "curve"]
 
 
 @sealed
@@ -45,11 +49,13 @@ class Quantiles(Stored):
         (m,) thresholds of the grid, one for each probability. They never cross: a larger
         probability never has a smaller value. A float, or a time, if one number was given.
     n
-        The public number of records.
+        The public number of records; None if it is not public.
     privacy
         The cost of all quantiles together.
+    method
+        How they were found: "recursion" or "curve"; None in files of versions that divided epsilon.
     epsilon_each
-        The cost of each quantile.
+        The cost of each quantile in such files; otherwise None.
 
     Examples
     --------
@@ -58,27 +64,33 @@ class Quantiles(Stored):
     >>> rng = np.random.default_rng(1)
     >>> ages, grid = rng.normal(40, 12, 5000), dp.Grid.uniform(0, 120, 120)
     >>> dp.quantiles(ages, [0.25, 0.75], grid, epsilon=1.0, rng=rng)
-    <Quantiles: 0.25: 32, 0.75: 48, n = 5000, epsilon = 1, SIMULATED>
+    <Quantiles: 0.25: 32, 0.75: 49, n = 5000, epsilon = 1, SIMULATED>
     """
 
     _kind = "dpcore.quantiles"
 
     probabilities: NDArray[np.float64] | float = field(metadata=forms.NUMBERS)
     values: Any = field(metadata=forms.like("probabilities"))
-    n: int = field(metadata=forms.WHOLE)
+    n: int | None = field(metadata=forms.or_null(forms.WHOLE))
     privacy: Privacy = field(metadata=forms.PRIVACY)
-    epsilon_each: float = field(metadata=forms.NUMBER)
+    method: str | None = field(default=None, metadata=forms.optional(forms.TEXT))
+    epsilon_each: float | None = field(default=None, metadata=forms.optional(forms.NUMBER))
 
     def __post_init__(self) -> None:
         _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
-        _check.integer("n", self.n, 0, 2**63 - 1)
-        _check.held("epsilon_each", self.epsilon_each)
+        if self.n is not None:
+            _check.integer("n", self.n, 0, 2**63 - 1)
+        if self.method is not None:
+            _check.choice("method", self.method, Method)
+        each = self.epsilon_each
+        if each is not None:
+            _check.held("epsilon_each", each)
         shape = np.shape(_check.array("probabilities", self.probabilities, "iuf"))
         _check.held("probabilities", self.probabilities, shape)
         _check.held("values", self.values, shape, "iufmM")
-        if not 0.0 < self.epsilon_each <= (self.privacy.epsilon or 0.0):
+        if each is not None and not 0.0 < each <= (self.privacy.epsilon or 0.0):
             what = "must be positive, and at most that of all quantiles"
-            raise ParameterError("epsilon_each", self.epsilon_each, what)
+            raise ParameterError("epsilon_each", each, what)
         shares, values = np.ravel(self.probabilities), np.ravel(self.values)
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
             raise ParameterError("probabilities", self.probabilities, "must be within [0, 1]")
@@ -89,7 +101,7 @@ class Quantiles(Stored):
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)
         texts = [f"{p:g}: {short(value)}" for p, value in pairs]
-        known = f"n = {self.n}, {cost(self.privacy)}"
+        known = cost(self.privacy) if self.n is None else f"n = {self.n}, {cost(self.privacy)}"
         return line(
             "Quantiles",
             f"{', '.join(texts)}, {known}",
@@ -104,7 +116,10 @@ def quantiles(
     probabilities: ArrayLike,
     grid: Grid,
     *,
-    epsilon: float | Fraction,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    method: Method | None = None,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
     weights: None = None,
@@ -119,10 +134,16 @@ def quantiles(
         (m,) numbers within [0, 1], m >= 1, in any order; or one number.
     grid
         The thresholds from which the quantiles are chosen. They are public, so they must not come
-        from the data.
-    epsilon
-        The budget of all quantiles together, a positive number (a Fraction is taken exactly). Each
-        quantile gets an equal share. Neighbours: "replace-one", so n is public.
+        from the data. The grid may be fine: 2^16 cells hardly cost accuracy.
+    epsilon, rho
+        The budget of all quantiles together: one of them, a positive number (a Fraction is taken
+        exactly).
+    neighbours
+        "replace-one" or "add-or-remove-one"; None: "replace-one".
+    method
+        "recursion": draw a middle quantile first, and then those below it and those above it.
+        "curve": read them off the curve of ``dpcore.cdf``. None: the one that is usually more
+        accurate, by public numbers alone.
     rng
         {rng}
     nan_policy
@@ -133,22 +154,21 @@ def quantiles(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        An argument is invalid. Errors are raised before anything is drawn.
+        An argument is invalid, or there are no records, or more than 2^35. Errors are raised before
+        anything is drawn. Under add-or-remove-one there may be no records.
 
     Notes
     -----
-    This is Algorithm 2 of Smith, *Privacy-preserving statistical estimation with optimal
-    convergence rates* (2011), on a grid. The score of threshold tau_i is -|F_i - p n|, where F_i is
-    the number of records up to tau_i. The threshold is drawn with a probability proportional to
-    exp(epsilon score / (2 m)). Thresholds of equal score, for example in gaps of the data, are
-    equally likely. docs/proofs/selection.md says how many ranks off the result may be. p n is
-    rounded to a quarter of a record. The cost is O(n + m N) for uniform grids.
+    The recursion is that of Kaplan, Schnapp & Stemmer, *Differentially private approximate
+    quantiles* (2022), by an exact draw. A quantile between two known ones is drawn by the
+    exponential mechanism: a place that is d records off has exp(-d rate) times the weight. A
+    record matters only to the quantiles on its way, about log2(m) + 1 of m. Records are taken as
+    spread evenly over their cell, so that many equal ones can be divided. Thresholds of equal rank,
+    for example in gaps of the data, are equally likely. docs/proofs/selection.md, section 4, has
+    the proof. The cost is O(n + N log m) for uniform grids.
 
     Results are thresholds. So a record that equals ``grid.lower`` counts as the first threshold,
     and whole numbers need ``Grid.integers``, whose first threshold is ``lower``.
-
-    If you need many quantiles, or the curve as well, use ``dpcore.cdf(...).quantile(p)``: its cost
-    in privacy does not depend on the number of quantiles.
 
     Examples
     --------
@@ -156,14 +176,14 @@ def quantiles(
     >>> from dpcore import Grid
     >>> ages = np.random.default_rng(1).normal(40, 12, 5000)
     >>> found = quantiles(ages, [0.25, 0.5, 0.75], Grid.uniform(0, 120, 120), epsilon=1.0)
-    >>> found.values.round(-1), round(found.epsilon_each, 3)
-    (array([30., 40., 50.]), 0.333)
-    >>> round(quantiles(ages, 0.5, Grid.uniform(0, 120, 120), epsilon=1.0).values, -1)
+    >>> found.values.round(-1), found.method
+    (array([30., 40., 50.]), 'recursion')
+    >>> round(quantiles(ages, 0.5, Grid.uniform(0, 120, 120), rho=0.1).values, -1)
     40.0
     """
     _check.unweighted("weights", weights)
-    asked, budget = check_quantiles(probabilities, grid, epsilon, rng)
-    return _release(grid.count(values, nan_policy=nan_policy), asked, grid, budget, rng)
+    asked = check_quantiles(probabilities, grid, epsilon, rho, neighbours, method, rng)
+    return _release(grid.count(values, nan_policy=nan_policy), asked, grid, rng)
 
 
 def quantiles_from_counts(
@@ -171,7 +191,10 @@ def quantiles_from_counts(
     probabilities: ArrayLike,
     grid: Grid,
     *,
-    epsilon: float | Fraction,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    method: Method | None = None,
     rng: np.random.Generator | None = None,
 ) -> Quantiles:
     """Release quantiles of records that are already counted.
@@ -181,7 +204,7 @@ def quantiles_from_counts(
     counts
         (N,) integers, 0 or more: how many records are in each cell of the grid. Every record must
         be counted exactly once.
-    probabilities, grid, epsilon, rng
+    probabilities, grid, epsilon, rho, neighbours, method, rng
         As in ``quantiles``.
 
     Raises
@@ -198,55 +221,85 @@ def quantiles_from_counts(
     >>> quantiles_from_counts(counts, [0.5], grid, epsilon=1.0, rng=rng).values
     array([40.])
     """
-    asked, budget = check_quantiles(probabilities, grid, epsilon, rng)
+    asked = check_quantiles(probabilities, grid, epsilon, rho, neighbours, method, rng)
     exact = cell_counts(counts)
     if exact.size != grid.size:
         raise ParameterError("counts", exact.shape, f"must have shape ({grid.size},)")
-    return _release(exact, asked, grid, budget, rng)
+    return _release(exact, asked, grid, rng)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Asked:
+    """What is asked of the records, checked: probabilities, the budget, and how it is spent."""
+
+    probabilities: NDArray[np.float64]
+    budget: Allowance
+    method: Method | None
+    cuts: tuple[Cut, ...]
+
+    @property
+    def distinct(self) -> NDArray[np.float64]:
+        """The probabilities in ascending order, each once."""
+        return np.unique(self.probabilities)
 
 
 def check_quantiles(
     probabilities: ArrayLike,
     grid: Grid,
-    epsilon: float | Fraction,
-    rng: np.random.Generator | None,
-) -> tuple[NDArray[np.float64], Allowance]:
-    """Check all that does not depend on the records, and return probabilities and budget."""
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    method: Method | None = None,
+    rng: np.random.Generator | None = None,
+) -> Asked:
+    """Check all that does not depend on the records."""
     if isinstance(probabilities, Grid):
         what = "must be numbers within [0, 1], given before the grid"
         raise DtypeError("probabilities", "Grid", what)
     check_grid("grid", grid)
-    asked = _check.probabilities("probabilities", probabilities)
-    if asked.ndim > 1 or asked.size < 1:
+    shares = _check.probabilities("probabilities", probabilities)
+    if shares.ndim > 1 or shares.size < 1:
         what = "must be a number, or one-dimensional and not empty"
-        raise ParameterError("probabilities", asked.shape, what)
-    budget = Allowance.checked(epsilon, None, "replace-one")
-    budget.law(2 * _PARTS * asked.size)  # refuses an epsilon that is too small for m quantiles
+        raise ParameterError("probabilities", shares.shape, what)
+    relation: Neighbours = "replace-one" if neighbours is None else neighbours
+    budget = Allowance.checked(epsilon, rho, relation)
+    if method is not None:
+        _check.choice("method", method, Method)
+    cuts = planned(np.unique(shares).tolist(), budget)
+    if method == "curve":
+        most_accurate(grid.size, budget)  # refuses a budget that is too small for this grid
+    else:
+        check_scales(cuts, budget, grid.size)
     source(rng)
-    return asked, budget
+    return Asked(shares, budget, method, tuple(cuts))
 
 
 def _release(
-    counts: NDArray[np.int64],
-    asked: NDArray[np.float64],
-    grid: Grid,
-    budget: Allowance,
-    rng: np.random.Generator | None,
+    counts: NDArray[np.int64], asked: Asked, grid: Grid, rng: np.random.Generator | None
 ) -> Quantiles:
-    n = checked_size("values", int(counts.sum()))
-    assert budget.epsilon is not None
-    epsilon_each = budget.epsilon / asked.size
-    shape, asked = asked.shape, np.ravel(asked)
-    scores = np.empty(grid.size, np.int64)
-    chosen = np.empty(asked.size, np.int64)
+    budget, total = asked.budget, int(counts.sum())
+    n = checked_size("values", total) if budget.total_is_public else None
+    method = asked.method
+    if method is None:
+        few = few_drawn(grid.size, budget, n)
+        method = "recursion" if asked.distinct.size <= few else "curve"
+    if method == "recursion" and total > MOST_COUNTED:
+        raise ParameterError("values", total, f"must hold at most {MOST_COUNTED} records")
     with releasing(budget.privacy, "quantiles", rng) as privacy:
-        for i, p in enumerate(asked.tolist()):
-            selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
-            chosen[i] = exponential_mechanism(
-                scores, epsilon=epsilon_each, sensitivity=_PARTS, rng=rng
-            )
-    places = np.empty(asked.size)
-    places[np.argsort(asked)] = grid.positions[np.sort(chosen)]
-    values = float_or_array(grid.shown(places.reshape(shape)))
-    shares: Any = float_or_array(asked.reshape(shape))
-    return Quantiles(shares, values, n, privacy, double_above(epsilon_each))
+        if method == "curve":
+            cells = _of_curve(counts, asked, grid, rng)
+        else:
+            cells = drawn_cells(counts, asked.cuts, source(rng))
+    places = grid.positions[cells[np.searchsorted(asked.distinct, asked.probabilities)]]
+    values = float_or_array(grid.shown(places))
+    shares: Any = float_or_array(asked.probabilities)
+    return Quantiles(shares, values, n, privacy, method)
+
+
+def _of_curve(
+    counts: NDArray[np.int64], asked: Asked, grid: Grid, rng: np.random.Generator | None
+) -> NDArray[np.int64]:
+    """Return the first cells in which the default curve reaches the distinct probabilities."""
+    curve = raw_release(counts, grid, partial(most_accurate, grid.size, asked.budget), rng)
+    monotone = curve.isotonic()
+    return crossings(monotone.counts, monotone.n, asked.distinct)

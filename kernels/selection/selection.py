@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import kernel
+from .._compile import inner, kernel
 from ..noise.samplers import (
     ONE,
     ZERO,
@@ -25,7 +25,7 @@ from ..noise.samplers import (
     uniform,
 )
 
-_MOST = np.uint64(2**63)
+MOST = np.uint64(2**63)
 # The number of candidates that are counted together. The compiler vectorises a loop with no early
 # exit and an unsigned index, because it then needs no test for negative indices.
 _BLOCK = 512
@@ -113,6 +113,61 @@ def _member(
     return i
 
 
+@inner
+def all_slots(members: NDArray[np.int64]) -> np.int64:
+    """Return the number of slots of all classes."""
+    slots = np.int64(0)
+    for c in range(members.size):
+        slots += (members[c] + (1 << c) - 1) >> c
+    return slots
+
+
+@inner
+def proposal(
+    words: NDArray[np.uint32], at: int, members: NDArray[np.int64], slots: np.int64
+) -> tuple[int, np.int64, bool, int]:
+    """Begin a trial: a class, a rank in it, whether the trial goes on, and the next position."""
+    slot, at = uniform(words, at, np.uint64(slots))
+    place = np.int64(slot)
+    c = 0
+    own = members[0]
+    while place >= own:
+        place -= own
+        c += 1
+        own = (members[c] + (1 << c) - 1) >> c
+    passed = True
+    trials = c
+    while trials > 0 and passed and at <= words.size:
+        trials -= 1
+        passed, at = bernoulli_two_over_e(words, at)
+    if not passed:
+        return c, np.int64(0), False, at
+    bits, at = uniform(words, at, ONE << np.uint64(c))
+    rank = (place << c) + np.int64(bits)
+    return c, rank, rank < members[c] and at <= words.size, at
+
+
+@inner
+def acceptance(
+    words: NDArray[np.uint32],
+    at: int,
+    distance: np.uint64,
+    c: int,
+    numerator: np.uint64,
+    denominator: np.uint64,
+) -> tuple[bool, int]:
+    """End a trial: Bernoulli(exp(c - gamma)) for gamma = distance num / den >= c."""
+    more = distance * numerator // denominator - np.uint64(c)
+    drawn = True
+    while more > ZERO and drawn and at <= words.size:
+        more -= ONE
+        drawn, at = bernoulli_exp_one(words, at)
+    if drawn:
+        part = (distance * numerator) % denominator
+        drawn, at = bernoulli_exp_fraction(words, at, part, denominator)
+    return drawn, at
+
+
 @kernel
 def exponential(
     words: NDArray[np.uint32],
@@ -153,47 +208,22 @@ def exponential(
     is below 200 whatever the scores are.
     Distances are cut off at 2^63 / num, as if scores were raised to the best minus this distance.
     """
-    slots = np.int64(0)
-    for c in range(members.size):
-        slots += (members[c] + (1 << c) - 1) >> c
+    slots = all_slots(members)
     last = members.size - 1
-    most = _MOST // numerator
+    most = MOST // numerator
     at = 0
     for i in range(out.size):
         start = at
         candidate = np.int64(0)
         drawn = False
         while not drawn and at <= words.size:
-            slot, at = uniform(words, at, np.uint64(slots))
-            place = np.int64(slot)
-            c = 0
-            own = members[0]
-            while place >= own:
-                place -= own
-                c += 1
-                own = (members[c] + (1 << c) - 1) >> c
-            passed = True
-            trials = c
-            while trials > 0 and passed and at <= words.size:
-                trials -= 1
-                passed, at = bernoulli_two_over_e(words, at)
-            if not passed:
-                continue
-            bits, at = uniform(words, at, ONE << np.uint64(c))
-            rank = (place << c) + np.int64(bits)
-            if rank >= members[c] or at > words.size:
+            c, rank, proposed, at = proposal(words, at, members, slots)
+            if not proposed:
                 continue
             final = firsts[c + 1] - ONE if c < last else ~ZERO
             candidate = np.int64(_member(scores, best, firsts[c], final, rank))
             distance = min(np.uint64(best - scores[candidate]), most)
-            more = distance * numerator // denominator - np.uint64(c)
-            drawn = True
-            while more > ZERO and drawn and at <= words.size:
-                more -= ONE
-                drawn, at = bernoulli_exp_one(words, at)
-            if drawn:
-                part = (distance * numerator) % denominator
-                drawn, at = bernoulli_exp_fraction(words, at, part, denominator)
+            drawn, at = acceptance(words, at, distance, c, numerator, denominator)
         if at > words.size:
             return i, start
         out[i] = candidate

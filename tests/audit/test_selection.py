@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.mechanisms.cuts import planned
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
-from dpcore.releases import bounds, bounds_around_zero, quantiles
-from dpcore.releases.quantiles import quantiles_from_counts
+from dpcore.privacy.allowance import Allowance
+from dpcore.releases import bounds, bounds_around_zero
 from tests import reference
 from tests.audit.harness import both_ways, replaced, tables
 
@@ -75,38 +76,82 @@ def test_exponential_mechanism_on_all_changes_of_its_scores(epsilon, sensitivity
     assert worst(epsilon / FIFTH) > epsilon
 
 
-def laws_of_quantiles(monkeypatch, cells, records, asked, epsilon, thin=1):
-    """The exact law of each quantile, for all tables of so many records."""
-    called = []
+def cost_of_cuts(asked, cells, records, budget, places=2, thin=1.0):
+    """The largest cost of all places together: a log ratio, or for rho D_alpha / alpha."""
+    cuts = planned(asked, budget)
+    laws = {
+        counts: np.array(list(reference.law_of_cuts(list(counts), places, cuts, thin).values()))
+        for number in (records, records + 1)
+        for counts in tables(cells, number)
+    }
+    worst = 0.0
+    for counts, law in laws.items():
+        for other in relations[budget.neighbours](counts):
+            if other not in laws:
+                continue
+            ratios = np.log(law / laws[other])
+            if budget.epsilon is not None:
+                worst = max(worst, np.abs(ratios).max())
+            else:
+                worst = max(
+                    worst, *(renyi(law, ratios, alpha) / alpha for alpha in (1.1, 2, 8, 64))
+                )
+    return worst
 
-    def recorded(scores, *, epsilon, sensitivity, rng):
-        rate = epsilon / (2 * sensitivity) / thin
-        called.append(reference.exponential_law(scores, rate))
-        return 0
 
-    monkeypatch.setattr(quantiles, "exponential_mechanism", recorded)
-    grid, laws = dp.Grid(range(cells)), {}
-    for counts in tables(cells, records):
-        called.clear()
-        quantiles_from_counts(np.array(counts), asked, grid, epsilon=epsilon)
-        laws[counts] = list(called)
-    return laws
+def renyi(law, ratios, alpha):
+    """The Renyi divergence of order alpha, from a law and its log ratios to another."""
+    return np.log(np.sum(law * np.exp((alpha - 1) * ratios))) / (alpha - 1)
 
 
-@pytest.mark.parametrize(("cells", "records"), [(2, 9), (3, 7), (4, 5), (5, 3)])
-@pytest.mark.parametrize("asked", [[0.5], [0.25, 0.4, 1.0]])
+def removed(counts):
+    """The tables without one of the records."""
+    for i in range(len(counts)):
+        if counts[i] > 0:
+            yield tuple(count - (i == j) for j, count in enumerate(counts))
+
+
+relations = {"replace-one": replaced, "add-or-remove-one": removed}
+ASKED = [[0.5], [0.25, 0.4, 1.0], [0.1, 0.2, 0.9]]
+
+
+@pytest.mark.parametrize("neighbours", relations)
+@pytest.mark.parametrize(("cells", "records"), [(1, 4), (2, 5), (3, 4)])
+@pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 12.0])
-def test_quantiles_of_all_neighbours(monkeypatch, cells, records, asked, epsilon):
-    spent = costs(laws_of_quantiles(monkeypatch, cells, records, asked, epsilon))
-    assert spent.shape[1] == len(asked)
-    assert spent.sum(axis=1).max() <= epsilon + TOLERANCE
+def test_quantiles_of_all_neighbours(neighbours, cells, records, asked, epsilon):
+    budget = Allowance.checked(epsilon, None, neighbours)
+    spent = cost_of_cuts(asked, cells, records, budget)
+    assert spent <= epsilon + TOLERANCE
 
 
-def test_quantiles_with_a_fifth_less_noise_overspend(monkeypatch):
-    laws = laws_of_quantiles(monkeypatch, 3, 9, [0.5], 4.0)
-    assert 3.9 < costs(laws).max() <= 4.0
-    laws = laws_of_quantiles(monkeypatch, 3, 9, [0.5], 4.0, thin=FIFTH)
-    assert costs(laws).max() > 4.8
+@pytest.mark.parametrize("neighbours", relations)
+@pytest.mark.parametrize(("cells", "records"), [(2, 5), (3, 4)])
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("rho", [0.01, 2.0])
+def test_quantiles_of_all_neighbours_for_rho(neighbours, cells, records, asked, rho):
+    budget = Allowance.checked(None, rho, neighbours)
+    assert cost_of_cuts(asked, cells, records, budget) <= rho * (1 + TOLERANCE)
+
+
+OVERSPENT = [  # neighbours whose laws differ as much as they may
+    ("replace-one", [0.5], 1, (0, 6, 6), (1, 6, 5)),
+    ("replace-one", [0.25, 0.5, 0.75], 1, (2, 6, 6, 5, 9, 9), (3, 6, 6, 5, 9, 8)),
+    ("add-or-remove-one", [0.5], 2, (0, 1, 5), (0, 0, 5)),
+    ("add-or-remove-one", [0.25, 0.5, 0.75], 2, (1, 5, 1), (0, 5, 1)),
+]
+
+
+@pytest.mark.parametrize(("neighbours", "asked", "places", "first", "second"), OVERSPENT)
+def test_quantiles_with_a_fifth_less_noise_overspend(neighbours, asked, places, first, second):
+    cuts = planned(asked, Allowance.checked(16.0, None, neighbours))
+
+    def cost(thin):
+        laws = [reference.law_of_cuts(list(each), places, cuts, thin) for each in (first, second)]
+        return largest_log_ratio(*(np.array(list(law.values())) for law in laws))
+
+    assert 0.95 * 16.0 < cost(1.0) <= 16.0 + TOLERANCE
+    assert cost(0.8) > 1.19 * 16.0
 
 
 # --- exact: searches

@@ -228,6 +228,7 @@ def test_damaged_texts_are_refused_or_read_as_a_whole(name, changes):
         ("quantiles", "values", {"unit": "years", "values": [1, 2]}, "unit"),
         ("quantiles of times", "values", {"unit": "time", "values": [0.5, 1]}, "microseconds"),
         ("quantiles", "n", 900.0, "n must be an integer"),
+        ("quantiles", "method", 1, "method must be"),
         ("quantiles", "epsilon_each", True, "epsilon_each must be a real number"),
         ("quantiles", "epsilon_each", "nan", "epsilon_each must be positive"),
         ("quantiles", "epsilon_each", 1e9, "at most that of all quantiles"),

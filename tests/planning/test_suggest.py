@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.mechanisms.cuts import expected_error, planned
+from dpcore.privacy.allowance import Allowance
+from dpcore.releases.quantiles import quantiles_from_counts
 
 pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
 
@@ -50,22 +53,35 @@ def test_stated_errors_are_those_of_releases(n, budget):
 
 
 @pytest.mark.parametrize("m", [1, 3])
-def test_quantiles_are_drawn_as_near_as_said(m):
-    n, epsilon, rng = 100_000, 1.0, np.random.default_rng(2)
-    grid, records = dp.Grid.uniform(0, 1, 2**18), (np.arange(n) + 0.5) / n
-    asked, ranks = np.linspace(0.3, 0.7, m), []
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.1}])
+def test_quantiles_are_drawn_as_near_as_expected(m, budget):
+    n, rng = 100_000, np.random.default_rng(2)
+    grid, records = dp.Grid.uniform(0, 1, 2**14), (np.arange(n) + 0.5) / n
+    counts, asked = grid.count(records), np.linspace(0.3, 0.7, m)
+    cumulative, off = np.cumsum(counts), []
     for _ in range(150):
-        found = dp.quantiles(records, asked, grid, epsilon=epsilon, rng=rng)
-        ranks.append([np.count_nonzero(records <= value) for value in found.values] - asked * n)
-    assert np.sqrt(np.mean(np.square(ranks))) == pytest.approx(np.sqrt(8) * m, rel=0.25)
+        found = quantiles_from_counts(counts, asked, grid, **budget, method="recursion", rng=rng)
+        cells = np.searchsorted(grid.thresholds, found.values)
+        off.append(cumulative[cells] - counts[cells] / 2 - asked * n)
+    said = expected_error(planned(asked.tolist(), Allowance.checked(**budget_of(**budget))))
+    assert np.sqrt(np.mean(np.square(off))) == pytest.approx(said, rel=0.25)
+
+
+def budget_of(epsilon=None, rho=None):
+    return {"epsilon": epsilon, "rho": rho, "neighbours": "replace-one"}
 
 
 def test_it_says_up_to_how_many_quantiles_are_better_drawn():
     found = dp.suggest(n=100_000, epsilon=1.0, lower=0, upper=1)
-    assert found.few_quantiles == np.floor(found.count_error / np.sqrt(8))
-    assert found.few_quantiles >= 3
-    assert f"at most {found.few_quantiles} quantiles" in str(found)
-    assert dp.suggest(n=100_000, rho=0.5, lower=0, upper=1).few_quantiles == 0
+    few, values = found.few_quantiles, np.linspace(0, 1, 100_000)
+    assert 3 <= few < 100
+    assert f"at most {few} quantiles" in str(found)
+    for m, method in ((few, "recursion"), (few + 1, "curve")):
+        asked = np.arange(1, m + 1) / (m + 1)
+        assert dp.quantiles(values, asked, found.grid, epsilon=1.0).method == method
+    public = {"n": 100_000, "lower": 0, "upper": 1}
+    assert dp.suggest(**public, rho=0.5).few_quantiles >= 1
+    assert dp.suggest(**public, epsilon=1.0, delta=1e-6).few_quantiles == 0
 
 
 @pytest.mark.sample(1)

@@ -176,3 +176,43 @@ def split_law(middle, scale, cells):
     law, outside = rounded_cauchy_law(middle, scale, cells - 1)
     law[(cells - 2) // 2] += outside
     return law
+
+
+# --- quantiles by recursion: all places of cells, listed
+
+
+def rank_of_place(counts, places, place):
+    """The records up to a place: whole cells, and a share of the next one."""
+    k, s = divmod(place, places)
+    return sum(counts[:k]) + (Fraction(s, places) * counts[k] if s else 0)
+
+
+def cut_losses(counts, places, node, share):
+    """How many records each place (l, r] of a node is off its share of the node's records."""
+    low, high = (rank_of_place(counts, places, place) for place in node)
+    target = low + share * (high - low)
+    return [
+        abs(rank_of_place(counts, places, place) - target)
+        for place in range(node[0] + 1, node[1] + 1)
+    ]
+
+
+def law_of_cuts(counts, places, cuts, thin=1):
+    """The probability of each row of places; ``thin``: the share of the noise that is left."""
+    laws = {(): 1.0}
+    order = []
+    for cut in cuts:
+        longer = {}
+        for drawn, chance in laws.items():
+            known = dict(zip(order, drawn, strict=True))
+            known |= {-1: 0, len(cuts): len(counts) * places}
+            node = known[cut.below], known[cut.above]
+            if node[0] == node[1]:
+                longer[(*drawn, node[0])] = chance
+                continue
+            scores = [-float(loss) for loss in cut_losses(counts, places, node, cut.share)]
+            own = exponential_law(scores, float(cut.rate) / thin)
+            for place, p in enumerate(own, node[0] + 1):
+                longer[(*drawn, place)] = chance * p
+        laws, order = longer, [*order, cut.index]
+    return laws

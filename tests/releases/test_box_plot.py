@@ -56,12 +56,12 @@ def test_components_are_near_and_cost_what_they_say():
     assert simulated.privacy == dp.Privacy(1.0, simulated=True)
 
 
-def test_each_component_costs_a_fifth(monkeypatch):
+def test_quartiles_cost_three_fifths_and_each_end_one(monkeypatch):
     spent = []
 
-    def drawn(counts, probabilities, grid, *, epsilon, rng):
-        spent.append((probabilities, epsilon, rng))
-        return quantiles_from_counts(counts, probabilities, grid, epsilon=epsilon, rng=rng)
+    def drawn(counts, probabilities, grid, *, epsilon, **how):
+        spent.append((probabilities, epsilon, how["rng"]))
+        return quantiles_from_counts(counts, probabilities, grid, epsilon=epsilon, **how)
 
     def searched(counts, outside, epsilon_each, rng):
         spent.append((outside, epsilon_each, rng))
