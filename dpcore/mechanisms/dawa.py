@@ -74,7 +74,7 @@ class Dawa(Mechanism):
     >>> mechanism, grid = dp.mechanisms.Dawa(epsilon=0.1), dp.Grid.uniform(140, 200, 256)
     >>> curve = dp.cdf(rng.normal(170, 8, 10_000), grid, mechanism, rng=rng)
     >>> round(curve.quantile(0.5), 1)
-    169.6
+    170.0
     """
 
     name: ClassVar[str] = "dawa"

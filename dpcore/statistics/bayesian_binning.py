@@ -54,7 +54,7 @@ class BayesianBinning:
     >>> scores = rng.random(2000)
     >>> curves = dp.score_curves(rng.random(2000) < scores**2, scores, epsilon=5.0, rng=rng)
     >>> BayesianBinning.fit(curves).predict([0.25, 0.75]).round(2)  # the truth: 0.06, 0.56
-    array([0.06, 0.6 ])
+    array([0.04, 0.51])
     """
 
     edges: NDArray[np.float64]

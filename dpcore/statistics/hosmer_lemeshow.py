@@ -254,7 +254,7 @@ class HosmerLemeshow(Stored):
         >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
         >>> test = HosmerLemeshow.from_curves(curves, 4, fitted=False)
         >>> round(test.statistic), test.degrees_of_freedom
-        (18, 4)
+        (13, 4)
         """
         _check.instance("curves", curves, ScoreCurves, "must be ScoreCurves")
         groups = check_groups(groups, curves.n, fitted)
