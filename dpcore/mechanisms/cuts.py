@@ -167,7 +167,6 @@ def drawn_cells(
     """
     places = places_of(counts.size)
     before = np.concatenate([[0], np.cumsum(counts)])
-    penalties = np.zeros(counts.size, np.int64)
     drawn = np.zeros(len(cuts) + 2, np.int64)  # drawn[-1] stands before the first
     drawn[-2] = counts.size * places
     for cut in cuts:
@@ -175,14 +174,13 @@ def drawn_cells(
         if node[0] == node[1]:  # without a place, there is nothing to choose
             drawn[cut.index] = node[0]
             continue
-        drawn[cut.index] = _drawn(counts, before, penalties, places, cut, node, stream)
+        drawn[cut.index] = _drawn(counts, before, places, cut, node, stream)
     return (drawn[:-2] - 1) // places
 
 
 def _drawn(
     counts: NDArray[np.int64],
     before: NDArray[np.int64],
-    penalties: NDArray[np.int64],
     places: int,
     cut: Cut,
     node: tuple[int, int],
@@ -197,7 +195,7 @@ def _drawn(
         [-(-c * scale.numerator // scale.denominator) for c in range(last + 1)], np.uint64
     )
     members = np.empty(firsts.size, np.int64)
-    line = counts, before, penalties, places, unit, target, node
+    line = counts, before, places, unit, target, node
     best = kernels.classes(*line, firsts, members)
     rate = np.uint64(scale.denominator), np.uint64(scale.numerator)
     out = np.empty(1, np.int64)

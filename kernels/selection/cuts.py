@@ -6,12 +6,11 @@ the rank F(x) = S B_k + s c_k, in units of 1 / S records.
 
 A node (l, r] is cut at one of its places. With q = Q / A, the loss of place x in cell k is
 
-    |A (F(x) - F(l)) - Q (F(r) - F(l))| + penalty_k = |A F(x) - target| + penalty_k.
+    |A (F(x) - F(l)) - Q (F(r) - F(l))| = |A F(x) - target|.
 
 Within a cell that is linear on either side of the target. So classes of losses are counted, and
 their members are found, in steps of a cell. The draw is that of ``selection.exponential`` over the
-negative losses of all places, which need not be listed. All ``|A F(x) - target|`` are below 2^61,
-and so are penalties.
+negative losses of all places, which need not be listed. All losses are below 2^61.
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ def _near(base: int, step: int, first: int, last: int, bound: int) -> tuple[int,
 def classes(
     counts: NDArray[np.int64],
     before: NDArray[np.int64],
-    penalties: NDArray[np.int64],
     places: int,
     unit: int,
     target: int,
@@ -78,8 +76,8 @@ def classes(
 
     Parameters
     ----------
-    counts, before, penalties
-        (N,) c_k, B_k and penalty_k.
+    counts, before
+        (N,) c_k and B_k.
     places, unit, target
         S, A and the target.
     node
@@ -92,22 +90,21 @@ def classes(
     It takes O(N T) at worst for the N cells of the node, and O(N) if most are in the last class.
     """
     cells = node[0] // places, (node[1] - 1) // places + 1
-    best = np.int64(_MOST_BOUND)
+    best = _MOST_BOUND
     for k in range(cells[0], cells[1]):
         base, step, first, last = _line(counts, before, places, unit, target, node, k)
-        best = min(best, _least(base, step, first, last) + penalties[k])
+        best = min(best, _least(base, step, first, last))
     final = firsts.size - 1
     for c in range(firsts.size):
         members[c] = 0
     for k in range(cells[0], cells[1]):
         base, step, first, last = _line(counts, before, places, unit, target, node, k)
         left = last - first + 1
-        nearest = _least(base, step, first, last) + penalties[k] - best
+        nearest = _least(base, step, first, last) - best
         if np.uint64(nearest) < firsts[final]:
             counted = 0
             for c in range(final):
-                bound = min(np.int64(firsts[c + 1]) + best - penalties[k], _MOST_BOUND)
-                low, high = _near(base, step, first, last, bound)
+                low, high = _near(base, step, first, last, int(firsts[c + 1]) + best)
                 members[c] += high - low - counted
                 counted = high - low
                 if counted == left:
@@ -121,13 +118,12 @@ def classes(
 def _member(
     counts: NDArray[np.int64],
     before: NDArray[np.int64],
-    penalties: NDArray[np.int64],
     places: int,
     unit: int,
     target: int,
     node: tuple[int, int],
-    nearest: np.int64,
-    farthest: np.int64,
+    nearest: int,
+    farthest: int,
     rank: np.int64,
 ) -> tuple[int, int]:
     """Return the place, and its loss, before which ``rank`` others are within a class.
@@ -137,12 +133,10 @@ def _member(
     k = node[0] // places
     while True:
         base, step, first, last = _line(counts, before, places, unit, target, node, k)
-        bound = min(farthest - penalties[k], _MOST_BOUND)
-        low, high = _near(base, step, first, last, bound)
+        low, high = _near(base, step, first, last, farthest)
         inner_low, inner_high = low, low
         if high > low:
-            bound = min(nearest - penalties[k], _MOST_BOUND)
-            inner_low, inner_high = _near(base, step, first, last, bound)
+            inner_low, inner_high = _near(base, step, first, last, nearest)
         inside = high - low - (inner_high - inner_low)
         if rank < inside:
             break
@@ -151,7 +145,7 @@ def _member(
     s = low + rank
     if inner_high > inner_low and s >= inner_low:
         s += inner_high - inner_low
-    return int(k * places + s), int(abs(base + s * step) + penalties[k])
+    return int(k * places + s), int(abs(base + s * step))
 
 
 @kernel
@@ -160,7 +154,6 @@ def cut(
     out: NDArray[np.int64],
     counts: NDArray[np.int64],
     before: NDArray[np.int64],
-    penalties: NDArray[np.int64],
     places: int,
     unit: int,
     target: int,
@@ -177,7 +170,7 @@ def cut(
     ----------
     words, out
         As in ``selection.exponential``.
-    counts, before, penalties, places, unit, target, node, best, firsts, members
+    counts, before, places, unit, target, node, best, firsts, members
         As in ``classes``, and what it returned and wrote. T is at most 30.
     numerator, denominator
         The rate, num / den: both at most 2^53.
@@ -199,12 +192,11 @@ def cut(
             c, rank, proposed, at = proposal(words, at, members, slots)
             if not proposed:
                 continue
-            farthest = np.int64(firsts[c + 1]) + best if c < final else np.int64(_MOST_BOUND)
-            nearest = np.int64(firsts[c]) + best
+            farthest = int(firsts[c + 1]) + best if c < final else _MOST_BOUND
+            nearest = int(firsts[c]) + best
             place, loss = _member(
                 counts,
                 before,
-                penalties,
                 places,
                 unit,
                 target,

@@ -19,16 +19,16 @@ from tests import reference
 from tests.noise.goodness import p_value_of_counts
 
 
-def line_of(counts, places, node, share, penalties):
+def line_of(counts, places, node, share):
     """What the kernels are given, and the listed losses in their units."""
     before = np.concatenate([[0], np.cumsum(counts)])
     low, high = (reference.rank_of_place(counts, places, place) for place in node)
     target = places * (share.denominator * low + share.numerator * (high - low))
     listed = [
-        int(places * share.denominator * loss) + penalties[(node[0] + i) // places]
-        for i, loss in enumerate(reference.cut_losses(counts, places, node, share))
+        int(places * share.denominator * loss)
+        for loss in reference.cut_losses(counts, places, node, share)
     ]
-    line = np.array(counts), before, np.array(penalties), places, share.denominator, int(target)
+    line = np.array(counts), before, places, share.denominator, int(target)
     return (*line, node), listed
 
 
@@ -56,9 +56,7 @@ def test_is_the_plain_algorithm_over_all_places_on_the_same_words(
 ):
     low = data.draw(st.integers(0, len(counts) * places - 1))
     node = low, data.draw(st.integers(low + 1, len(counts) * places))
-    some = st.integers(0, 60) | st.just(0)
-    penalties = data.draw(st.lists(some, min_size=len(counts), max_size=len(counts)))
-    line, listed = line_of(counts, places, node, share, penalties)
+    line, listed = line_of(counts, places, node, share)
     best, *rest = prepared(line, rate)
     assert best == min(listed)
     words = np.random.default_rng(1).integers(0, 2**32, 300, dtype=np.uint32)
@@ -75,13 +73,12 @@ def test_is_the_plain_algorithm_over_all_places_on_the_same_words(
 
 def test_the_largest_numbers_do_not_wrap_around():
     counts, share = [2**34, 0, 2**34], Fraction(2047, 4096)
-    line, listed = line_of(counts, 4, (0, 12), share, [0, 2**60, 0])
+    line, listed = line_of(counts, 4, (0, 12), share)
     assert prepared(line, Fraction(1, 2**50))[0] == min(listed)
     places = 2**14
     fine = module._drawn(
         np.array([2**35]),
         np.array([0, 2**35]),
-        np.zeros(1, np.int64),
         places,
         module.Cut(0, -1, 1, Fraction(4095, 4096), Fraction(1)),
         (0, places),
