@@ -114,7 +114,6 @@ def by_opendp(inputs: Records):
 
     odp.enable_features("contrib")
     groups = len(inputs.groups)
-    edges = inputs.grid.thresholds[:-1].tolist()
     frame = pl.DataFrame({"group": pl.Series(inputs.labels), "x": inputs.values}).lazy()
     named = pl.Series(np.array(inputs.groups)).to_list()
     keys = pl.LazyFrame(
@@ -123,7 +122,8 @@ def by_opendp(inputs: Records):
             "cell": np.tile(np.arange(CELLS), groups),
         }
     )
-    cell = pl.col("x").cut(edges, left_closed=True).to_physical().cast(pl.Int64)
+    # Not by ``cut``: the codes of its categories are in the order in which they appear.
+    cell = (pl.col("x") / WIDTH).clip(0, CELLS - 1).cast(pl.Int64)
 
     def release():
         context = odp.Context.compositor(
