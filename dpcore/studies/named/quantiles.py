@@ -1,7 +1,7 @@
 """Errors of deciles: read off a released curve, or released alone.
 
-A curve gives all quantiles for one budget. Quantiles that are released alone divide the budget
-among themselves (docs/proofs/selection.md, docs/guides/quantiles.md).
+A curve gives all quantiles for one budget. Quantiles that are released alone are drawn one between
+two others (docs/proofs/selection.md, docs/guides/quantiles.md).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def of_curve(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator
 
 def alone(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator) -> Reals:
     """Deciles that are released alone."""
-    released = released_quantiles(values, DECILES, grid, epsilon=epsilon, rng=rng)
+    how: dict[str, Any] = {"epsilon": epsilon, "method": "recursion", "rng": rng}
+    released = released_quantiles(values, DECILES, grid, **how)
     return np.asarray(released.values)
 
 
