@@ -29,6 +29,7 @@ __all__ = [
     "FLAG",
     "GRID",
     "MECHANISM",
+    "MOST",
     "NOT_STORED",
     "NUMBER",
     "NUMBERS",
@@ -57,7 +58,7 @@ ABSENT: Final = object()  # stands for what is not written
 
 _Fields = Mapping[str, Any]  # what a file has for the fields of a result
 
-_MOST: Final = 1e140  # far above any count and any noise; their squares and sums are doubles
+MOST: Final = 1e140  # far above any count and any noise; their squares and sums are doubles
 _BEYOND: Final = {repr(number): number for number in (math.inf, -math.inf, math.nan)}
 _TIMES: Final = {"time": "M8[us]", "duration": "m8[us]"}
 _GRIDS: Final = {  # the fields that a grid of each kind has, and may have
@@ -259,8 +260,8 @@ def counted(own: Form) -> Form:
 
 
 def _not_large(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    if np.any(np.abs(values[np.isfinite(values)]) > _MOST):
-        raise ValueError(f"{name} must be within +-{_MOST:g}")
+    if np.any(np.abs(values[np.isfinite(values)]) > MOST):
+        raise ValueError(f"{name} must be within +-{MOST:g}")
     return values
 
 
@@ -344,8 +345,8 @@ def _deviations(name: str, data: _Fields) -> NDArray[np.float64]:
     if not all(type(length) is int and length >= 1 for length in lengths) or sum(lengths) != size:
         raise ValueError(wanted)
     values = [math.inf if v is None else _check.finite(name, v) for v, _ in runs]
-    if any(_MOST < value < math.inf for value in values):
-        raise ValueError(f"{name} must be at most {_MOST:g}, or null")
+    if any(MOST < value < math.inf for value in values):
+        raise ValueError(f"{name} must be at most {MOST:g}, or null")
     return np.repeat(values, lengths)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy, within_group
-from . import colours, forms
+from . import arrow, colours, forms
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
@@ -23,10 +23,11 @@ from .inversion import Method
 from .plots import shortly
 from .rows import CurveRows
 from .smoothing import Norm
-from .stored import Stored, one_of
+from .stored import Stored, header, one_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table
 
 __all__ = ["GroupedCDF"]
 
@@ -362,6 +363,62 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         }
         frame: DataFrame = pandas.DataFrame(columns)
         return frame
+
+    def to_arrow(self) -> Table:
+        """Return an Arrow table with a row for each group. Needs the extra ``io``.
+
+        ``from_arrow`` restores the curves exactly, also from a Parquet file of the table.
+        The cost is O(G N), and a count takes 24 bytes.
+
+        Returns
+        -------
+        pyarrow.Table
+            (G, 8): ``group``, ``n``, (N,) lists ``counts``, ``raw`` and ``noise_deviation``, the
+            JSON of ``privacy`` and ``mechanism``, and ``releases``. The metadata hold the grid.
+
+        Raises
+        ------
+        ParameterError
+            The labels are of several types, the guarantee is not finite, or the curves differ in
+            their grids, their processing or their names.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 4, 2)
+        >>> found = dp.cdf([1, 3] * 9, grid, by=["a", "b"] * 9, groups=["a", "b"], epsilon=50.0)
+        >>> table = found.to_arrow()
+        >>> table["counts"].to_pylist()
+        [[9.0, 9.0], [0.0, 9.0]]
+        >>> dp.GroupedCDF.from_arrow(table) == found
+        True
+        """
+        return arrow.table_of(header(type(self)), self.groups, self._rows)
+
+    @classmethod
+    def from_arrow(cls, table: Any) -> GroupedCDF:
+        """Read groups from an Arrow table, as ``to_arrow`` returns it. Needs the extra ``io``.
+
+        Parameters
+        ----------
+        table
+            A table of PyArrow, or of any library with Arrow's C stream interface that keeps the
+            metadata of the schema.
+
+        Raises
+        ------
+        DtypeError, FormatError
+            ``table`` is not a table, or not such a one.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.GroupedCDF.from_arrow({"group": ["a"]})
+        Traceback (most recent call last):
+        ...
+        dpcore.errors.DtypeError: table must be an Arrow table; got dict
+        """
+        return cls(*arrow.groups_of(header(cls), table))
 
     def __hash__(self) -> int:
         return hash(frozenset(self.items()))  # mappings are equal in any order

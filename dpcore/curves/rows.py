@@ -83,7 +83,7 @@ class CurveRows(Sequence[CDF]):
         Raises
         ------
         ParameterError
-            They differ in their grids, in ``integers`` or in their processing.
+            They differ in their grids, in ``integers``, in their processing or in their names.
         """
         if isinstance(curves, CurveRows):
             return curves
@@ -91,7 +91,7 @@ class CurveRows(Sequence[CDF]):
         for curve in curves:
             grid, own = first.grid, curve.grid
             alike = own == grid and own.start == grid.start and own.of_integers == grid.of_integers
-            stated = (curve.integers, curve.processing) == (first.integers, first.processing)
+            stated = _stated(curve) == _stated(first)
             if not (alike and stated):
                 what = "must have one grid, and be processed alike: ask each curve by its group"
                 raise ParameterError("curves", "several kinds", what)
@@ -275,3 +275,7 @@ class CurveRows(Sequence[CDF]):
     def _blocks(self) -> Iterator[slice]:
         rows = max(1, _BLOCK // self.grid.size)
         return (slice(start, start + rows) for start in range(0, len(self), rows))
+
+
+def _stated(curve: CDF) -> tuple[object, ...]:
+    return curve.integers, curve.processing, curve.raw is None, curve.name

@@ -22,7 +22,7 @@ from ..summaries.table_grid import TableGrid
 from . import forms
 from .forms import ABSENT, PLAIN, Form, check_fields
 
-__all__ = ["Stored", "dumped", "made", "one_of", "parsed", "read", "registered", "within"]
+__all__ = ["Stored", "dumped", "header", "made", "one_of", "parsed", "read", "registered", "within"]
 
 _Class = TypeVar("_Class", bound="Stored")
 
@@ -164,14 +164,15 @@ def _content(stored: Stored) -> dict[str, Any]:
     return dict.fromkeys(stored._first) | others | own
 
 
-def _header(cls: type[Stored]) -> dict[str, Any]:
+def header(cls: type[Stored]) -> dict[str, Any]:
+    """Return the fields of JSON that name the format of a class."""
     return {"format": cls._kind, "version": _VERSION} if cls._kind else {}
 
 
 def dumped(stored: Stored) -> dict[str, Any]:
     """Return the JSON of an object, as Python's types."""
     content = {name: value for name, value in _content(stored).items() if value is not ABSENT}
-    return {**_header(type(stored)), **content}
+    return {**header(type(stored)), **content}
 
 
 # --- reading
@@ -199,7 +200,7 @@ def made(cls: type[_Class], data: Any) -> _Class:
     if kind and (type(version) is not int or version != _VERSION):
         raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
     try:
-        own = {name: value for name, value in data.items() if name not in _header(cls)}
+        own = {name: value for name, value in data.items() if name not in header(cls)}
         result: _Class = _of_fields(cls, own)
     except FormatError:
         raise
