@@ -32,6 +32,7 @@ __all__ = [
     "entered",
     "left",
     "releasing",
+    "simulating",
     "spending",
     "spending_epsilon",
     "unwatched",
@@ -61,6 +62,7 @@ _OWN: Final[ContextVar[tuple[Watching, ...]]] = ContextVar("dpcore_budgets", def
 _NAME: Final[ContextVar[str | None]] = ContextVar("dpcore_called", default=None)
 _IS_COVERED: Final[ContextVar[bool]] = ContextVar("dpcore_is_covered", default=False)
 _IS_DECIDED: Final[ContextVar[bool]] = ContextVar("dpcore_is_decided", default=False)
+_IS_STUDY: Final[ContextVar[bool]] = ContextVar("dpcore_is_study", default=False)
 _ONLY: Final[ContextVar[Watching | None]] = ContextVar("dpcore_only", default=None)
 _lock: Final = threading.Lock()
 _all_entered: list[Watching] = []
@@ -114,7 +116,7 @@ def spending(
     ----------
     privacy
         The cost of the whole release; or a function that returns it, and that is called only if a
-        budget watches.
+        budget watches, or in a study.
     what
         The name of the function that was called.
     check
@@ -192,7 +194,7 @@ class Account:
             A budget refuses, or the thread may do the work of a budget that has ended. Nothing is
             charged then.
         """
-        if _IS_COVERED.get():
+        if _is_free(lambda _: privacy):
             return
         watching = _watching()
         if not _IS_DECIDED.get():
@@ -233,6 +235,16 @@ def unwatched() -> Iterator[None]:
 
 
 @contextmanager
+def simulating() -> Iterator[None]:
+    """Charge real noise alone inside: seeded noise measures a method, and shows no records."""
+    before = _IS_STUDY.set(True)
+    try:
+        yield
+    finally:
+        _IS_STUDY.reset(before)
+
+
+@contextmanager
 def watched_only_by(budget: Watching) -> Iterator[None]:
     """Charge releases inside to this budget alone: no record contributes to them, either."""
     before, decided = _ONLY.set(budget), _IS_DECIDED.set(True)
@@ -247,7 +259,7 @@ def watched_only_by(budget: Watching) -> Iterator[None]:
 def _charged(
     cost: Callable[[Relation], Privacy], what: str, check: Callable[[], None] = _nothing
 ) -> Iterator[None]:
-    if _IS_COVERED.get():
+    if _is_free(cost):
         check()
         yield
         return
@@ -265,6 +277,11 @@ def _charged(
         yield
     finally:
         _IS_DECIDED.reset(before)
+
+
+def _is_free(cost: Callable[[Relation], Privacy]) -> bool:
+    """Return whether a release is part of one that is charged, or seeded in a study."""
+    return _IS_COVERED.get() or (_IS_STUDY.get() and cost("replace-one").simulated)
 
 
 def _charge(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DpcoreError, DpcoreWarning
-from ..privacy.spending import unwatched
+from ..privacy.spending import simulating
 from .cells import TAKEN, Cell, is_text
 from .header import differences, versions
 from .parents import end_with
@@ -133,9 +133,8 @@ def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk], seconds: float) -
             f"a worker has other versions than the process that runs the study: {shipped.differs}"
         )
     before = _global_state()
-    # Most warnings of releases are about much noise, which studies measure. Budgets belong to this
-    # process alone.
-    with ignored(DpcoreWarning), unwatched():
+    # Most warnings of releases are about much noise, which studies measure.
+    with ignored(DpcoreWarning), simulating():
         made = _made(shipped.study, seed, chunks, seconds)
     strayed = _global_state() != before
     if shipped.is_copy and made.error is not None and made.error.__cause__ is not None:

@@ -1,4 +1,4 @@
-"""Where budgets watch: with, start and stop, nested, in threads and tasks, and not in studies."""
+"""Where budgets watch: with, start and stop, nested, in threads, in tasks and in studies."""
 
 from __future__ import annotations
 
@@ -195,14 +195,48 @@ def test_after_a_fork_a_budget_in_memory_refuses():
     assert len(budget.log) == 1
 
 
-def test_studies_are_not_watched():
+def test_seeded_noise_of_a_study_is_free():
     def median(rng):
+        dp.streams.RunningCount(3, epsilon=1.0, rng=rng).add(1)
+        dp.mechanisms.exponential_mechanism([1, 2], epsilon=1.0, rng=rng)
         return {"median": dp.cdf(rng.random(100), GRID, epsilon=1.0, rng=rng).quantile(0.5)}
 
     pytest.importorskip("joblib")
     with dp.Budget(epsilon=10.0) as watching:
         dp.studies.run(dp.studies.Study(median, {}), replicates=2, seed=1)
     assert watching.log == ()
+
+
+@pytest.mark.parametrize("made", [released, counter, summed])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_real_noise_in_a_study_is_charged(made, workers):
+    joblib = pytest.importorskip("joblib")
+
+    def one(rng):
+        result = made()
+        if callable(result) and not isinstance(result, dp.CDF):
+            result()
+        return {"done": 1.0}
+
+    study = dp.studies.Study(one, {})
+    with dp.Budget(epsilon=2.0) as watching, joblib.parallel_config("threading"):
+        dp.studies.run(study, replicates=2, seed=1, workers=workers)
+        assert watching.spent.epsilon == 2.0
+        with pytest.raises(dp.studies.StudyError, match="BudgetError"):
+            dp.studies.run(study, replicates=1, seed=1)
+    assert len(watching.log) == 2
+
+
+def test_a_stream_of_records_is_charged_where_a_study_takes_its_steps():
+    pytest.importorskip("joblib")
+    step = counter()
+
+    def one(rng):
+        return {"count": step()}
+
+    with dp.Budget(epsilon=1.0) as watching:
+        dp.studies.run(dp.studies.Study(one, {}), replicates=2, seed=1)
+    assert watching.spent.epsilon == 1.0
 
 
 # --- work that is handed over inside of a budget, and begins after it
