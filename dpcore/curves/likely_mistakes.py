@@ -35,8 +35,10 @@ __all__ = [
     "REMEDY",
     "SURE",
     "at_ends",
+    "in_first_cell",
     "known",
     "largest",
+    "mistake_in_running_curve",
     "mistake_in_running_scores",
     "named",
     "percent",
@@ -45,6 +47,7 @@ __all__ = [
     "warn_of_curve",
     "warn_of_group",
     "warn_of_groups",
+    "warn_of_quantiles",
     "warn_of_scores",
 ]
 
@@ -113,6 +116,26 @@ def _may_be_mistaken(curves: CurveRows) -> NDArray[np.bool_]:
     return np.asarray(may)
 
 
+def warn_of_quantiles(
+    grid: Grid, probabilities: NDArray[np.float64], cells: NDArray[np.int64]
+) -> None:
+    """Warn if a released quantile is the end of a first cell that may have many records below it.
+
+    Parameters
+    ----------
+    grid
+        The grid.
+    probabilities, cells
+        (m,) the probabilities, and the cells in which their quantiles are.
+    """
+    p = float(probabilities[cells == 0].max(initial=0.0))
+    if p > _MOST_IN_FIRST and _is_wide(grid, None):
+        warn(
+            f"the quantile at {p:g} is in the first cell of {grid!r}, and so its end; the cell also"
+            f" holds values at its lower end and below: {_telling(grid)}"
+        )
+
+
 def warn_of_classes(
     curve: CDF, totals: tuple[float, float], deviation: float, label: str, privacy: Privacy
 ) -> None:
@@ -158,6 +181,14 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
         warn(text)
 
 
+def mistake_in_running_curve(curve: CDF) -> str | None:
+    """Return a text if the raw curve of a step shows the wrong grid, as soon as noise is small."""
+    deviation = curve.noise_deviation
+    if largest(deviation) > _SMALL_ERROR * curve.n:
+        return None
+    return at_ends(curve, deviation, "values") or in_first_cell(curve, deviation)
+
+
 def mistake_in_running_scores(curves: ScoreCurves, label: str) -> str | None:
     """Return a text if raw scores of a step show wrong labels, or the wrong grid.
 
@@ -172,7 +203,8 @@ def _mistake_in_curve(curve: CDF) -> str | None:
     error = largest(curve.noise_deviation) / curve.n
     if LARGE_ERROR < error < math.inf:
         return f"the standard error of F is up to {error:.2g}: {REMEDY}"
-    return at_ends(curve, curve.noise_deviation, "values") or _in_first_cell(curve)
+    deviation = curve.noise_deviation
+    return at_ends(curve, deviation, "values") or in_first_cell(curve, deviation)
 
 
 def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None:
@@ -202,8 +234,10 @@ def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None
     return None
 
 
-def _in_first_cell(curve: CDF) -> str | None:
+def in_first_cell(curve: CDF, deviation: NDArray[np.float64]) -> str | None:
     """Return a text if the first cell holds so many records that many may equal its lower end.
+
+    The parameters are those of ``at_ends``.
 
     If values are exponential, the first cell has the share f of the records and the second one
     f (1 - f), whatever the scale. Less than that in the second cell speaks for many records at one
@@ -211,15 +245,11 @@ def _in_first_cell(curve: CDF) -> str | None:
     of them, a first cell with two of them is a mistake even if it holds fewer records.
     """
     grid = curve.grid
-    if grid.size < FEW_CELLS or not math.isfinite(grid.start):
+    if not _is_wide(grid, curve.integers):
         return None
-    before, first, second, last = (float(edge) for edge in edges_of(grid)[[0, 1, 2, -1]])
-    if first - before <= _NARROW * (last - before) or _has_one_value(curve):
-        return None
+    before, first, second = (float(edge) for edge in edges_of(grid)[:3])
     count, both = curve.counts[:2].tolist()
-    of_first, of_both = (
-        SURE * known(deviation) for deviation in curve.noise_deviation[:2].tolist()
-    )
+    of_first, of_both = (SURE * known(each) for each in deviation[:2].tolist())
     most_in_second = max(0.0, both - count) + of_first + of_both
     most_in_second *= max(1.0, (first - before) / (second - first))
     surely, others = count - of_first, curve.n - count
@@ -231,9 +261,21 @@ def _in_first_cell(curve: CDF) -> str | None:
     return (
         f"{percent(count / curve.n)} of the records are in the first cell of {grid!r}, which also"
         f" holds those at its lower end and below, and {percent((both - count) / curve.n)} in the"
-        f" second: {_whole_grid(grid)}a threshold at {times.text(before, grid.unit)} tells them"
-        " apart"
+        f" second: {_telling(grid)}"
     )
+
+
+def _is_wide(grid: Grid, integers: bool | None) -> bool:
+    """Return whether the first cell has several values, and is too wide to tell them apart."""
+    if grid.size < FEW_CELLS or not math.isfinite(grid.start):
+        return False
+    before, first, last = (float(edge) for edge in edges_of(grid)[[0, 1, -1]])
+    return first - before > _NARROW * (last - before) and not _has_one_value(grid, integers)
+
+
+def _telling(grid: Grid) -> str:
+    """Return what tells records at the lower end from others in the first cell, as words."""
+    return f"{_whole_grid(grid)}a threshold at {times.text(grid.start, grid.unit)} tells them apart"
 
 
 def _whole_grid(grid: Grid) -> str:
@@ -250,10 +292,9 @@ def _whole_grid(grid: Grid) -> str:
     return f"Grid.days({ends}) for whole days, or "
 
 
-def _has_one_value(curve: CDF) -> bool:
+def _has_one_value(grid: Grid, integers: bool | None) -> bool:
     """Return whether the first cell has one value: its width is 0, or whole numbers leave one."""
-    grid = curve.grid
-    if not are_whole(grid, curve.integers):
+    if not are_whole(grid, integers):
         return bool(grid.start == grid.positions[0])
     least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
     return bool(most - least < 1)

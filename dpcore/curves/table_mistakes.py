@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..summaries.table_grid import in_a_row
+from .cdf import CDF
 from .likely_mistakes import (
     FEW_CELLS,
     LARGE_ERROR,
     REMEDY,
     SURE,
     at_ends,
+    in_first_cell,
     known,
     largest,
     percent,
@@ -51,12 +53,19 @@ def _mistake_in_table(table: Table) -> str | None:
     if LARGE_ERROR < error < math.inf:
         return f"the standard error of sums of cells is up to {error:.2g} of n: {REMEDY}"
     for axis in _AXES:
-        marginal, what = table.marginal(axis), f"values of {axis}"
-        if at_ends(marginal, np.zeros(marginal.grid.size), what) is None:
+        marginal = table.marginal(axis)
+        if _mistake_in_column(marginal, np.zeros(marginal.grid.size), axis) is None:
             continue  # the usual case; it does not need the deviations, which read every cell
-        if text := at_ends(marginal, _noise_along(table, axis), what):
+        if text := _mistake_in_column(marginal, _noise_along(table, axis), axis):
             return text
     return None
+
+
+def _mistake_in_column(marginal: CDF, deviation: NDArray[np.float64], axis: Axis) -> str | None:
+    if text := at_ends(marginal, deviation, f"values of {axis}"):
+        return text
+    text = in_first_cell(marginal, deviation)
+    return text and f"values of {axis}: {text}"
 
 
 def _mistake_in_residual_plot(plot: ResidualPlot) -> str | None:

@@ -15,6 +15,7 @@ from .._documentation import documented
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.inversion import crossings
+from ..curves.likely_mistakes import warn_of_quantiles
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
@@ -151,6 +152,12 @@ def quantiles(
     weights
         {weights}
 
+    Warns
+    -----
+    DpcoreWarning
+        A quantile is in a wide first cell, with values at its lower end (docs/guides/roc.md,
+        section 4).
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -284,12 +291,14 @@ def _release(
         few = few_drawn(grid.size, budget, n)
         method = "recursion" if asked.distinct.size <= few else "curve"
     if method == "recursion" and total > MOST_COUNTED:
-        raise ParameterError("values", total, f"must hold at most {MOST_COUNTED} records")
+        given = total if budget.total_is_public else "more"
+        raise ParameterError("values", given, f"must hold at most {MOST_COUNTED} records")
     with releasing(budget.privacy, "quantiles", rng) as privacy:
         if method == "curve":
             cells = _of_curve(counts, asked, grid, rng)
         else:
             cells = drawn_cells(counts, asked.cuts, source(rng))
+    warn_of_quantiles(grid, asked.distinct, cells)
     places = grid.positions[cells[np.searchsorted(asked.distinct, asked.probabilities)]]
     values = float_or_array(grid.shown(places))
     shares: Any = float_or_array(asked.probabilities)

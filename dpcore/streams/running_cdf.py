@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
+from ..curves.likely_mistakes import mistake_in_running_curve, warn
 from ..privacy.guarantees import Neighbours
 from ..records.column import Column
 from ..summaries.grid import Grid, check_grid
@@ -88,7 +89,7 @@ class RunningCDF(RunningCurve):
 
     kind: ClassVar[str] = "running-cdf"
 
-    __slots__ = ("_integers",)
+    __slots__ = ("_integers", "_is_told")
 
     def __init__(
         self,
@@ -109,7 +110,7 @@ class RunningCDF(RunningCurve):
         if integers is not None:
             _check.flag("integers", integers)
         chosen = asked(mechanism, epsilon, rho, neighbours, delta)
-        self._integers = integers
+        self._integers, self._is_told = integers, False
         self._begin_curve(grid, grid, chosen, horizon, window, rng, isotonic=isotonic)
 
     @property
@@ -137,6 +138,12 @@ class RunningCDF(RunningCurve):
         CDF
             The released curve.
 
+        Warns
+        -----
+        DpcoreWarning
+            Once, if noise is at most 1 % of the records: nearly all are at the ends of the grid, or
+            many at its lower end (docs/guides/roc.md, section 4).
+
         Raises
         ------
         CounterBusyError, CounterClosedError
@@ -154,8 +161,7 @@ class RunningCDF(RunningCurve):
         13
         """
         column = Column.of(values, "values")
-        released: CDF = self._counted("values", self._grid.count(column, nan_policy=nan_policy))
-        return released
+        return self._step("values", self._grid.count(column, nan_policy=nan_policy))
 
     def add_counts(self, counts: NDArray[np.integer[Any]]) -> CDF:
         """Take one step with the counts of the cells, (N,), from ``Grid.count``.
@@ -173,21 +179,30 @@ class RunningCDF(RunningCurve):
         array([ 500.,  799., 1002.])
         """
         exact = _check.counts("counts", counts, (self._grid.size,))
-        released: CDF = self._counted("counts", exact)
+        return self._step("counts", exact)
+
+    def _step(self, argument: str, counts: NDArray[np.int64]) -> CDF:
+        """Take one step, and tell of a likely mistake once."""
+        released: CDF = self._counted(argument, counts)
+        text = None if self._is_told else mistake_in_running_curve(released.as_released())
+        if text is not None:
+            self._is_told = True
+            warn(text)
         return released
 
     def _kept(self, state: State, outputs: NDArray[np.float64]) -> CDF:
         """Return the curve of the last step: it is kept if and only if the step is taken."""
-        integers = self._integers if self._integers is not None else self._grid.of_integers
-        raw = self._raw(state, outputs, integers=integers)
+        raw = self._raw(state, outputs, integers=self._integers)
         return raw.isotonic() if self._isotonic else raw
 
     def _more_form(self) -> dict[str, Any]:
-        return {**super()._more_form(), "integers": self._integers}
+        return {**super()._more_form(), "integers": self._integers, "is_told": self._is_told}
 
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
         kept = {name: more.get(name) for name in ("integers", "isotonic", "window")}
         stream = cls(grid_of(more), horizon, mechanism, **kept)
+        stream._is_told = more.get("is_told", False)  # in older files there is none
+        _check.flag("is_told", stream._is_told)
         stream._take_identifier(more)
         return stream

@@ -79,7 +79,9 @@ class RunningCurve(Stream):
         _, kept = self._advance(argument, answers, np.array([records * unit]), unit)
         return kept
 
-    def _raw(self, state: State, outputs: NDArray[np.float64], *, integers: bool) -> CDF:
+    def _raw(
+        self, state: State, outputs: NDArray[np.float64], *, integers: bool | None = None
+    ) -> CDF:
         """Return the curve of the last step, before it is made monotone."""
         at = np.array([state.step])
         deviations = [float(noise.deviation(at)[0]) for noise in self._noises]

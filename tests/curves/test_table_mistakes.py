@@ -42,9 +42,27 @@ def test_records_that_were_counted_before_are_looked_at_too():
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("y", [Y, np.where(X < 0.9, 0.0, Y), X])
+@pytest.mark.parametrize("y", [Y, np.where(X < 0.9, 0.4, Y), X])
 def test_good_columns_are_not_told_of(mechanism, y):
     assert told(dp.table, X, y, GRID, mechanism, rng=RNG(5)) is None
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_many_records_at_the_lower_end_of_a_column_are_told(mechanism, axis):
+    zeros = np.where(X < 0.4, 0.0, Y)
+    columns = (zeros, X) if axis == "x" else (X, zeros)
+    text = told(dp.table, *columns, GRID, mechanism, rng=RNG(5))
+    assert text.startswith(f"values of {axis}: ")
+    assert "which also holds those at its lower end and below" in text
+
+
+def test_a_column_with_a_cell_for_its_lower_end_is_not_told_of():
+    visits = RNG(2).geometric(0.31, N) - 1
+    other = dp.Grid.uniform(0, 1, 4)
+    for own, is_told in ((dp.Grid.uniform(0, 60, 60), True), (dp.Grid.integers(0, 60), False)):
+        text = told(dp.table, visits, X, dp.TableGrid(own, other), epsilon=1.0, rng=RNG(5))
+        assert (text is not None) == is_told
 
 
 def test_few_cells_are_kinds_of_records():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.releases.quantiles import Quantiles, quantiles, quantiles_from_counts
+from tests.curves.told_mistakes import told
 
 GRID = dp.Grid.uniform(0, 100, 64)
 VALUES = np.random.default_rng(1).normal(50, 15, 1001)
@@ -172,3 +173,40 @@ def test_bad_arguments_are_refused_before_the_records_are_read(change, error, me
 def test_bad_counts(counts, error, message):
     with pytest.raises(error, match=message):
         quantiles_from_counts(counts, [0.5], GRID, epsilon=1.0)
+
+
+# --- records at the lower end
+
+VISITS = np.minimum(np.random.default_rng(1).geometric(0.31, 20_000) - 1, 60)  # 31 % are 0
+
+
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_a_quantile_in_a_wide_first_cell_is_told(method):
+    def asked(p, grid):
+        return told(
+            quantiles, VISITS, p, grid, epsilon=1.0, method=method, rng=np.random.default_rng(1)
+        )
+
+    text = asked([0.25, 0.5], dp.Grid.uniform(0, 60, 60))
+    assert text.startswith("the quantile at 0.5 is in the first cell of Grid.uniform(0.0, 60.0,")
+    assert "Grid.integers(0, 60) for whole numbers, or a threshold at 0 tells them apart" in text
+    assert asked([0.05, 0.9], dp.Grid.uniform(0, 60, 60)) is None
+    assert asked(0.25, dp.Grid.integers(0, 60)) is None
+    assert asked(0.25, dp.Grid.uniform(0, 60, 2**12)) is None  # the cell is narrow
+    assert asked(0.25, dp.Grid(np.arange(61), lower=0)) is None
+
+
+def test_a_box_whose_quartile_is_in_a_wide_first_cell_is_told():
+    how = {"epsilon": 5.0, "rng": np.random.default_rng(1)}
+    assert "the quantile at 0.5 is in" in told(dp.box_plot, VISITS, dp.Grid.uniform(0, 60, 60), **how)
+    assert told(dp.box_plot, VISITS, dp.Grid.integers(0, 60), **how) is None
+
+
+def test_the_number_of_too_many_records_is_not_told_where_it_is_private():
+    counts = np.full(64, 2**30)
+    for neighbours, is_told in (("replace-one", True), ("add-or-remove-one", False)):
+        with pytest.raises(dp.ParameterError, match="at most 34359738368") as caught:
+            quantiles_from_counts(
+                counts, 0.5, GRID, epsilon=1.0, neighbours=neighbours, method="recursion"
+            )
+        assert (str(counts.sum()) in str(caught.value)) == is_told

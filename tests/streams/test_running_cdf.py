@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -393,7 +394,7 @@ def test_dates_and_integers():
     assert np.datetime64("2024-10-01") < curve.quantile(0.9) < np.datetime64("2024-12-01")
     whole = seeded(grid=dp.Grid([1, 2, 3, 4]), integers=True)
     assert whole.add([1, 2, 3] * 1000).integers is True
-    assert seeded(grid=dp.Grid([1, 2, 3, 4])).add([1]).integers is dp.Grid([1, 2, 3, 4]).of_integers
+    assert seeded(grid=dp.Grid([1, 2, 3, 4])).add([1]).integers is None
 
 
 # --- what follows from a curve
@@ -491,3 +492,48 @@ def test_a_law_for_simulations_is_refused_before_a_budget_is_charged():
     with budget, pytest.raises(dp.ParameterError, match="mechanism"):
         dp.cdf([1.0], dp.Grid.uniform(0, 8, 8), law)
     assert not budget.log
+
+
+# --- likely mistakes
+
+
+VISITS = np.minimum(np.random.default_rng(1).geometric(0.31, 20_000) - 1, 60)  # 31 % are 0
+
+
+def told(stream, *batches):
+    """What the warnings of these steps say."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dp.DpcoreWarning)
+        for batch in batches:
+            stream.add(batch)
+    assert {warning.filename for warning in caught} <= {__file__}
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_a_likely_mistake_is_told_once(window, tmp_path):
+    unit, whole = dp.Grid.uniform(0, 60, 60), dp.Grid.integers(0, 60)
+    stream = seeded(grid=unit, window=window)
+    [text] = told(stream, *[VISITS] * 3)
+    assert "which also holds those at its lower end" in text
+    assert "Grid.integers(0, 60)" in text
+    assert told(seeded(grid=whole, window=window), *[VISITS] * 3) == []
+    [text] = told(seeded(grid=whole, window=window), *[VISITS + 1000] * 3)
+    assert "100 % in its last: is it the grid for these values?" in text
+    stream.save(tmp_path / "curve")
+    assert told(RunningCDF.resume(tmp_path / "curve"), VISITS) == []
+
+
+def test_few_records_beside_the_noise_are_no_mistake():
+    assert told(seeded(grid=dp.Grid.uniform(0, 60, 60)), *[VISITS[:200]] * 3) == []
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+@pytest.mark.parametrize("grid", [GRID, dp.Grid.integers(1, 8)])
+def test_curves_state_what_the_caller_states_about_whole_numbers(said, grid):
+    curve = seeded(grid=grid, integers=said).add_counts(np.full(8, 500))
+    other = dp.cdf_from_counts(np.full(8, 500), grid, epsilon=1.0, integers=said)
+    assert curve.integers is said
+    assert other.integers is said
+    at = np.linspace(0.1, 0.9, 9)
+    assert np.all(curve.quantile(at) % 1 == 0) == np.all(other.quantile(at) % 1 == 0)

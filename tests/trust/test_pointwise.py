@@ -183,6 +183,19 @@ def test_what_was_asked_is_a_curve_for_all_that_curves_are_for():
     assert again.privacy.simulated
 
 
+@pytest.mark.parametrize("trust", TRUSTS[:2])
+def test_two_curves_of_one_sum_have_one_noise(trust):
+    def asked(of):
+        curve = PointwiseCDF(of, GRID)
+        curve([0.25, 0.5])
+        return curve.to_cdf()
+
+    one, other = SimulatedSum(COUNTS, trust), SimulatedSum(COUNTS, trust)
+    with pytest.raises(ParameterError, match="a release of its own"):
+        dp.average([asked(one), asked(one)])
+    assert dp.average([asked(one), asked(other)]).n == N
+
+
 def test_reprs_fit_a_line_and_tell_no_share():
     curve = PointwiseCDF(simulated(), GRID)
     curve(0.5)

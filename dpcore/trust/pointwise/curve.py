@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,8 @@ from ..protocol.wire import RoundError
 from .aggregators import Aggregator, of_clients
 
 __all__ = ["PointwiseCDF"]
+
+_identifiers: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
 
 
 class _Open(NamedTuple):
@@ -110,7 +113,7 @@ class PointwiseCDF:
         self.n = _check.integer("clients", aggregator.clients, 1, 2**62)
         self._trust = of_clients(aggregator.trust, self.n)
         self._aggregator, self._simulated = aggregator, False
-        self._identifier = fresh_identifier()
+        self._identifier = _identifier_of(aggregator)
         self._open = _Open(np.array([grid.size - 1]), np.array([self.n]))
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -360,3 +363,11 @@ class PointwiseCDF:
 
     def _of_integers(self) -> bool:
         return self.grid.of_integers if self.integers is None else self.integers
+
+
+def _identifier_of(aggregator: Aggregator) -> str:
+    """Return the identifier of the noise, which all curves of one secure sum have in common."""
+    try:
+        return _identifiers.setdefault(aggregator, fresh_identifier())
+    except TypeError:  # a class of one's own without hashes or weak references
+        return fresh_identifier()

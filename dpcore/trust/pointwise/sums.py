@@ -65,7 +65,7 @@ class FunctionServers:
     10.0
     """
 
-    __slots__ = ("_servers", "clients", "simulated", "size", "trust")
+    __slots__ = ("__weakref__", "_servers", "clients", "simulated", "size", "trust")
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self._servers: list[Server] = _check.items("servers", servers, "must be servers")
@@ -139,7 +139,7 @@ class SharedVectors:
     array([1, 3])
     """
 
-    __slots__ = ("_members", "_servers", "size", "trust")
+    __slots__ = ("__weakref__", "_members", "_servers", "size", "trust")
 
     def __init__(self, clients: Sequence[PointwiseClient], servers: int = 2) -> None:
         requirement = "must be PointwiseClients"
@@ -241,7 +241,16 @@ class SimulatedSum:
     array([ 499989, 1000000])
     """
 
-    __slots__ = ("_account", "_cumulative", "_noise", "clients", "simulated", "size", "trust")
+    __slots__ = (
+        "__weakref__",
+        "_account",
+        "_cumulative",
+        "_noise",
+        "clients",
+        "simulated",
+        "size",
+        "trust",
+    )
 
     def __init__(
         self, counts: Any, trust: Pointwise, rng: np.random.Generator | None = None
