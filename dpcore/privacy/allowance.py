@@ -134,7 +134,8 @@ class Allowance:
         Raises
         ------
         ParameterError
-            The scale would exceed 2^40, or sigma^2 would exceed 2^52.
+            The scale would exceed 2^40, or sigma^2 would exceed 2^52; or ``changes`` is negative,
+            so it is no sum of differences, and no noise would hide a record.
 
         Notes
         -----
@@ -142,6 +143,8 @@ class Allowance:
         Theorem 4: scale = changes / (share epsilon), and sigma^2 = changes / (2 share rho). Both
         are rounded up to 31 bits, so the cost is never more than the share.
         """
+        if changes < 0:
+            raise ParameterError("changes", changes, "must not be negative")
         if self.epsilon is not None:
             scale = changes / (share * self.epsilon)
             if scale > _MOST_SCALE:

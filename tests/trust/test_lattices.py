@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcore.errors import ParameterError
 from dpcore.noise.sources import source
-from dpcore.trust.functions import Ball, Box, Simplex
+from dpcore.trust import DistributedNoise
+from dpcore.trust.functions import Ball, Box, Simplex, Vector
 from dpcore.trust.functions.bounds import InGroups, Joint
 from tests.reference import lattices as naive
 
@@ -109,3 +111,29 @@ def test_a_stated_change_is_shorter_than_the_diagonal_and_never_longer():
     stated = Box([-1] * 9, [1] * 9, units=[1] * 9, absolute_change=3.0).lattice(steps, True)
     assert stated.apart.squares == plain.apart.squares
     assert 3 * steps + 18 <= stated.apart.absolute <= (3 * steps + 19) * (1 + 2.0**-26)
+
+
+@pytest.mark.parametrize("upper", [2.0**30, 2.0**33, 1e12, 1e18, 1e150])
+@pytest.mark.parametrize("lower", [0.0, -1.0])
+def test_a_range_of_many_units_has_all_of_its_steps_or_more_than_any_sum_takes(lower, upper):
+    """Integers of 64 bits would wrap around, and the noise would be for a tiny change."""
+    for from_lower in (True, False):
+        lattice = Box([lower, 0], [upper, 1], units=[1, 1]).lattice(2**30, from_lower)
+        assert lattice.apart.absolute >= lattice.largest >= min((upper - 1) * 2**30, 2**62)
+    far = Box(lower, upper, units=[1], change=1e308, absolute_change=1e308)
+    assert far.lattice(2**30, True).apart == Box(lower, upper, units=[1]).lattice(2**30, True).apart
+
+
+def test_sums_with_such_a_range_have_noise_or_are_refused():
+    refused = []
+    for units in 2.0 ** np.arange(0, 50, 7):
+        of = Vector(Box([0, 0], [units, 1], units=[1, 1]))
+        trust = DistributedNoise(1.0, clients=3)
+        try:
+            noise = trust.sum_noise(of)
+        except ParameterError as error:
+            refused.append(units)
+            assert "records" in str(error)  # noqa: PT017
+        else:
+            assert np.all(noise.deviation(3, is_whole=True) >= units)
+    assert 0 < len(refused) < 7

@@ -30,6 +30,8 @@ _FINER: Final = 20  # values are first rounded to 2^-20 steps; then random bits 
 _FINE: Final = 1 << _FINER
 # It covers the rounding of sums of up to 2^24 squares, and of values whose ``change`` is stated.
 _MARGIN: Final = 1.0 + 2.0**-26
+_TOO_MANY: Final = 2.0**62  # steps: no sum takes a lattice with so many
+_FAR: Final = 2.0**100  # units: no two vectors of such a lattice are so far apart
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -116,8 +118,8 @@ class BoxLattice(Lattice):
             whole = np.array(units)
         self.units, self.zeros, self._steps = whole / steps, zeros, steps / whole
         # With own units these are 0 and ``steps``, or at most ``steps`` on either side of 0.
-        self.least = np.floor((low - zeros) / whole * steps).astype(np.int64)
-        self.most = np.ceil((high - zeros) / whole * steps).astype(np.int64)
+        self.least = _whole(np.floor((low - zeros) / whole * steps))
+        self.most = _whole(np.ceil((high - zeros) / whole * steps))
         if units is None:
             self.least, self.most = np.maximum(self.least, -steps), np.minimum(self.most, steps)
         self._low, self._high = low, high
@@ -126,12 +128,13 @@ class BoxLattice(Lattice):
         self.apart = _lengths(self.most - self.least)
         change, absolute_change = changes  # rounding moves each of two vectors by less than a step
         if change is not None:
-            across = (change * steps + 2.0 * math.sqrt(low.size)) * _MARGIN
+            across = (min(change, _FAR) * steps + 2.0 * math.sqrt(low.size)) * _MARGIN
             squares = min(self.apart.squares, math.ceil(across**2 * _MARGIN))
             absolute = math.ceil(across * math.sqrt(low.size) * _MARGIN)
             self.apart = Lengths(min(self.apart.absolute, absolute), squares)
         if absolute_change is not None:
-            absolute = math.ceil((absolute_change * steps + 2.0 * low.size) * _MARGIN)
+            far = min(absolute_change, _FAR) * steps
+            absolute = math.ceil((far + 2.0 * low.size) * _MARGIN)
             self.apart = self.apart._replace(absolute=min(self.apart.absolute, absolute))
 
     def rounded(self, values: Reals, stream: Source) -> Integers:
@@ -289,6 +292,11 @@ class JointLattice(Lattice):
         """Say whether (n, d) integers are within the bound."""
         split = np.split(numbers, self._ends, axis=1)
         return all(part.contains(own) for part, own in zip(self._parts, split, strict=True))
+
+
+def _whole(steps: Reals) -> Integers:
+    """Return numbers of steps as integers. Those that are too many for a sum stay too many."""
+    return np.clip(steps, -_TOO_MANY, _TOO_MANY).astype(np.int64)
 
 
 def _lengths(distances: Integers) -> Lengths:
