@@ -12,7 +12,6 @@ from dpcore import studies
 
 from ._regret_contenders import (
     DEFAULT,
-    TREE,
     Counts,
     Curves,
     Kind,
@@ -28,6 +27,8 @@ SCARCE = 4.0  # the largest n epsilon / N at which data count as scarce
 LEVEL = 0.95
 BATCH = 15  # all numbers of releases are multiples of this
 _LEAST = 0.01  # records: added to errors, so that ratios are defined
+DECILES = np.arange(1, 10) / 10
+OTHERS = ("K-S", "Wasserstein", "deciles", "mean")  # the measures besides the mean squared error
 
 
 class Setting(NamedTuple):
@@ -89,8 +90,8 @@ def errors(
         else:
             curves = contender(counts, given, rng, replicates) / n
         found[name] = squared(curves, truth) + (_LEAST / n) ** 2
-        if name in (DEFAULT, TREE):
-            found[f"distance, {name}"] = np.abs(curves - truth).max(axis=1)
+        for measure, off in distances(curves, truth).items():
+            found[quantity(measure, name)] = off + _LEAST / n
     return found
 
 
@@ -106,6 +107,38 @@ def records(shape: str, setting: Setting, ratio: float) -> Counts:
 def squared(curves: Curves, truth: Values) -> Values:
     """Return the mean squared errors over the thresholds, (releases,)."""
     return np.asarray(np.mean((curves - truth) ** 2, axis=1))
+
+
+def quantity(measure: str, contender: str) -> str:
+    """Return the name under which the study keeps an error of a contender in another measure."""
+    return f"{measure}: {contender}"
+
+
+def distances(curves: Curves, truth: Values) -> dict[str, Values]:
+    """Return the errors in the other measures, (releases,) each.
+
+    The largest and the mean absolute error of F over the thresholds; the mean distance of the
+    deciles in ranks; and the absolute error of the mean, as a share of the grid's range.
+    """
+    off = curves - truth
+    away, of_mean = np.abs(off), np.abs(off.mean(axis=1))
+    errors = away.max(axis=1), away.mean(axis=1), of_deciles(curves, truth), of_mean
+    return dict(zip(OTHERS, errors, strict=True))
+
+
+def of_deciles(curves: Curves, truth: Values) -> Values:
+    """Return the mean errors of the deciles, (releases,).
+
+    A decile is the first cell at whose end the curve, made monotone, reaches p. Its error is the
+    distance of p from the ranks of the records in that cell.
+    """
+    ends = np.append(0.0, truth)
+    errors = np.empty(len(curves))
+    for row, curve in enumerate(np.maximum.accumulate(curves, axis=1)):
+        cell = np.minimum(np.searchsorted(curve, DECILES), truth.size - 1)
+        off = np.maximum(ends[cell] - DECILES, DECILES - ends[cell + 1])
+        errors[row] = np.maximum(off, 0.0).mean()
+    return errors
 
 
 def coverage(curves: list[dp.CDF], truth: Values) -> tuple[Values, Values]:

@@ -1,6 +1,6 @@
 """The gains and regrets that scripts/study.py regret computes from its runs, and their tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from _pages import table
 from dpcore.studies import Results
 
 from ._regret_contenders import DEFAULT, TREE, contenders
-from ._regret_experiments import GROUPS, SCARCE
+from ._regret_experiments import GROUPS, OTHERS, SCARCE, quantity
 
 _WORST = 8  # cases that are listed
 _CASE = ["kind", "epsilon", "cells", "shape", "ratio"]
@@ -31,14 +31,20 @@ class Outcomes(NamedTuple):
     regret
         The root mean square errors divided by that of the best contender in hindsight. Each
         contender has a column.
+    others
+        The same for the mean errors in each of the other measures, by its name.
     """
 
     cases: Any
     regret: Any
+    others: Mapping[str, Any]
 
     def where(self, mask: Any) -> "Outcomes":
         """Return some of the cases, with the contenders that take part in them."""
-        return Outcomes(self.cases[mask], self.regret[mask].dropna(axis=1, how="all"))
+        regret, *others = (
+            each[mask].dropna(axis=1, how="all") for each in (self.regret, *self.others.values())
+        )
+        return Outcomes(self.cases[mask], regret, dict(zip(self.others, others, strict=True)))
 
     def by(self, *names: str) -> "Iterator[tuple[Any, Outcomes]]":
         """Yield the cases of each value of some columns."""
@@ -54,8 +60,9 @@ class Outcomes(NamedTuple):
 def outcomes(*results: Results) -> Outcomes:
     """Return the outcomes of these runs."""
     found = [_outcomes(each) for each in results]
-    cases, regrets = (pd.concat(each, ignore_index=True) for each in zip(*found, strict=True))
-    return Outcomes(cases, regrets[_names(regrets)])
+    cases, *regrets = (pd.concat(each, ignore_index=True) for each in zip(*found, strict=True))
+    regret, *others = (each[_names(each)] for each in regrets)
+    return Outcomes(cases, regret, dict(zip(OTHERS, others, strict=True)))
 
 
 def _names(columns: Any) -> list[str]:
@@ -64,32 +71,41 @@ def _names(columns: Any) -> list[str]:
     return [name for name in known if name in columns]
 
 
-def _outcomes(results: Results) -> tuple[Any, Any]:
+def _outcomes(results: Results) -> tuple[Any, ...]:
+    """Return the cases, and the regrets in each measure."""
     runs = results.table.to_pandas()
     names = _names(results.quantities)
-    means, first, second = (
-        part.groupby(_CASE, sort=False)[names].mean()
-        for part in (runs, runs[runs["replicate"] % 2 == 0], runs[runs["replicate"] % 2 == 1])
-    )
     by_case = runs.groupby(_CASE, sort=False)
+    means, least = _over_halves(runs, names, "{}")
     relative = by_case[names].std() / means / np.sqrt(by_case[names].count())
-    others = by_case[["distance, " + DEFAULT, "distance, " + TREE, "covered", "covered inside"]]
-    others = others.mean()
+    bands = by_case[["covered", "covered inside"]].mean()
     gain = means[TREE] / means[DEFAULT]
+    further = [_over_halves(runs, names, quantity(measure, "{}")) for measure in OTHERS]
+    distance = further[OTHERS.index("K-S")][0]
     cases = pd.DataFrame(
         {
             "group": [GROUPS[shape] for *_, shape, _ in means.index],
             "gain": gain,
             "spread": gain * np.hypot(relative[TREE], relative[DEFAULT]),
-            "closer": others["distance, " + TREE] / others["distance, " + DEFAULT],
-            "covered": others["covered"],
-            "inside": others["covered inside"],
+            "closer": distance[TREE] / distance[DEFAULT],
+            "covered": bands["covered"],
+            "inside": bands["covered inside"],
             "best": means.idxmin(axis=1),
         },
         means.index,
     )
-    least = in_hindsight(first, second)
-    return cases.reset_index(), np.sqrt(means.div(least, axis=0)).reset_index(drop=True)
+    others = (own.div(best, axis=0).reset_index(drop=True) for own, best in further)
+    return cases.reset_index(), np.sqrt(means.div(least, axis=0)).reset_index(drop=True), *others
+
+
+def _over_halves(runs: Any, names: list[str], pattern: str) -> tuple[Any, Any]:
+    """Return the mean errors of all contenders in each case, and those of the best in hindsight."""
+    kept = {pattern.format(name): name for name in names}
+    means, first, second = (
+        part.groupby(_CASE, sort=False)[list(kept)].mean().rename(columns=kept)
+        for part in (runs, runs[runs["replicate"] % 2 == 0], runs[runs["replicate"] % 2 == 1])
+    )
+    return means, in_hindsight(first, second)
 
 
 def in_hindsight(first: Any, second: Any) -> Any:
@@ -119,7 +135,7 @@ def summary(found: Outcomes) -> list[str]:
     for (group,), own in found.by("group"):
         scarce, others = own.halves()
         parts = {f"at most {SCARCE:g}": scarce, f"above {SCARCE:g}": others, "all": own}
-        for name, (cases, regret) in parts.items():
+        for name, (cases, regret, _) in parts.items():
             gains = f"{mean(cases['gain']):.2f}", f"{cases['gain'].min():.2f}"
             rows.append(
                 (group, name, len(cases), *gains, f"{mean(cases['closer']):.2f}", *_regrets(regret))
@@ -137,7 +153,7 @@ def by_setting(found: Outcomes) -> list[str]:
     """Return the default's gains and regrets, grid by grid."""
     rows = []
     for (_, epsilon, cells), own in found.by("kind", "epsilon", "cells"):
-        halves = [(f"{mean(c['gain']):.2f}", *_regrets(regret)) for c, regret in own.halves()]
+        halves = [(f"{mean(c['gain']):.2f}", *_regrets(regret)) for c, regret, _ in own.halves()]
         rows.append((f"{cells:,}", f"{epsilon:g}", *halves[0], *halves[1]))
     parts = f"at most {SCARCE:g}", f"above {SCARCE:g}"
     head = [name for part in parts for name in (f"gain, {part}", "regret", "largest regret")]
@@ -148,7 +164,7 @@ def by_shape(found: Outcomes) -> list[str]:
     """Return the default's gains and regrets, shape by shape."""
     rows = []
     for (shape, group), own in found.by("shape", "group"):
-        gains = (f"{mean(cases['gain']):.2f}" for cases, _ in own.halves())
+        gains = (f"{mean(cases['gain']):.2f}" for cases, *_ in own.halves())
         rows.append((shape, group, *gains, *_regrets(own.regret)))
     head = f"gain, at most {SCARCE:g}", f"gain, above {SCARCE:g}", "regret", "largest regret"
     return table(("shape", "group", *head), rows)
@@ -183,6 +199,22 @@ def by_mechanism(found: Outcomes) -> list[str]:
     return table(("", *(f"{ratio:g}" for ratio in ratios), "largest", "best in"), rows)
 
 
+def by_measure(found: Outcomes) -> list[str]:
+    """Return the default's regret in each measure by n epsilon / N, and the best rival there."""
+    measures = {"RMSE": found.regret, **found.others}
+    rows = []
+    for (ratio,), own in found.by("ratio"):
+        texts = []
+        for regret in ({"RMSE": own.regret, **own.others}).values():
+            means = {name: mean(column) for name, column in regret.items()}
+            rival = min((name for name in means if name != DEFAULT), key=lambda name: means[name])
+            texts.append(f"{means[DEFAULT]:.2f} ({rival}: {means[rival]:.2f})")
+        rows.append((f"{ratio:g}", *texts))
+    rows.append(("all", *(f"{mean(each[DEFAULT]):.2f}" for each in measures.values())))
+    rows.append(("largest", *(f"{each[DEFAULT].max():.2f}" for each in measures.values())))
+    return table(("n epsilon / N", *measures), rows)
+
+
 def number(value: float) -> str:
     """Return a ratio with three digits, or the power of ten that it has passed."""
     if value >= 1000:
@@ -204,7 +236,7 @@ def bands(found: Outcomes) -> list[str]:
     rows = []
     for name, own in [("all", found), *((shape, own) for (shape,), own in found.by("shape"))]:
         shares = []
-        for cases, _ in own.halves():
+        for cases, *_ in own.halves():
             inside = cases["inside"]
             shares += [
                 f"{cases['covered'].mean():.1%}", f"{inside.mean():.1%}", f"{inside.min():.0%}"

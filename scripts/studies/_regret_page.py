@@ -56,6 +56,15 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         tables.by_mechanism(by_group["held-out"]),
         "Shapes for tuning:",
         tables.by_mechanism(by_group["tuning"]),
+        "## Other measures",
+        "The errors that matter depend on the use of a curve. The table shows the default's regret"
+        " in the RMSE, in the Kolmogorov-Smirnov distance, in the Wasserstein distance, in the"
+        " ranks of the deciles, and in the mean: geometric means over the held-out shapes. In"
+        " brackets is the one other contender that is best on average, with its regret. The best"
+        " in hindsight is chosen for each case and measure. Areas under ROC curves and calibration"
+        " errors are below and in [roc-accuracy.md](roc-accuracy.md), boxes of two columns in"
+        " [table-accuracy.md](table-accuracy.md).",
+        tables.by_measure(by_group["held-out"]),
         "## The best contender by shape",
         f"The table names the best contender for {_LISTED.cells:,} cells and epsilon ="
         f" {_LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",

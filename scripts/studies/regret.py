@@ -52,6 +52,7 @@ def show(found: tables.Outcomes) -> None:
         tables.by_setting(found),
         *tables.worst(found),
         tables.by_mechanism(found),
+        tables.by_measure(found),
         tables.by_shape(found),
         tables.bands(found),
     ):

@@ -117,6 +117,36 @@ def test_errors_are_those_of_f(regret):
     np.testing.assert_allclose(experiments.squared(curves, truth), [2 * 0.25**2 / 4, 0])
 
 
+def test_other_measures_are_the_farthest_the_mean_and_the_ranks_of_deciles(regret):
+    truth = np.array([0.05, 0.05, 0.6, 1.0])
+    curves = np.array([[0.05, 0.45, 0.4, 1.0], truth])
+    found = regret("experiments").distances(curves, truth)
+    # 0.1 to 0.4 are put where ranks end at 0.05, and 0.5 is put where they begin at 0.6
+    ranks = (0.05 + 0.15 + 0.25 + 0.35 + 0.1) / 9
+    expected = {
+        "K-S": 0.4,
+        "Wasserstein": (0.4 + 0.2) / 4,
+        "deciles": ranks,
+        "mean": (0.4 - 0.2) / 4,
+    }
+    assert {name: each[1] for name, each in found.items()} == dict.fromkeys(expected, 0.0)
+    for name, each in found.items():
+        assert each[0] == pytest.approx(expected[name])
+
+
+def test_the_best_rival_is_named_in_each_measure(regret):
+    found = some(regret)
+    for errors in found.others.values():
+        assert list(errors) == list(found.regret)
+        assert (errors > 0).all(axis=None)
+    lines = regret("outcomes").by_measure(found)
+    assert [line.split(" | ")[0][2:] for line in lines[2:]] == ["0.5", "10", "all", "largest"]
+    assert len({line.count("|") for line in lines}) == 1
+    assert not any("(dp.cdf" in line for line in lines)
+    own = found.others["K-S"]["dp.cdf"]
+    assert float(lines[-1].split(" | ")[2]) == pytest.approx(own.max(), abs=0.006)
+
+
 def test_bands_are_counted_at_all_thresholds_and_where_f_is_inside(regret):
     released = [dp.cdf_from_counts([0, 3, 0, 5, 0], dp.Grid(range(5)), NoNoise())]
     coverage = regret("experiments").coverage
