@@ -198,7 +198,9 @@ def test_a_quantile_in_a_wide_first_cell_is_told(method):
 
 def test_a_box_whose_quartile_is_in_a_wide_first_cell_is_told():
     how = {"epsilon": 5.0, "rng": np.random.default_rng(1)}
-    assert "the quantile at 0.5 is in" in told(dp.box_plot, VISITS, dp.Grid.uniform(0, 60, 60), **how)
+    assert "the quantile at 0.5 is in" in told(
+        dp.box_plot, VISITS, dp.Grid.uniform(0, 60, 60), **how
+    )
     assert told(dp.box_plot, VISITS, dp.Grid.integers(0, 60), **how) is None
 
 

@@ -30,7 +30,7 @@ _FINER: Final = 20  # values are first rounded to 2^-20 steps; then random bits 
 _FINE: Final = 1 << _FINER
 # It covers the rounding of sums of up to 2^24 squares, and of values whose ``change`` is stated.
 _MARGIN: Final = 1.0 + 2.0**-26
-_TOO_MANY: Final = 2.0**62  # steps: no sum takes a lattice with so many
+_TOO_MANY: Final = 2.0**61  # steps: no sum takes so many, and differences of two fit in 64 bits
 _FAR: Final = 2.0**100  # units: no two vectors of such a lattice are so far apart
 
 Reals = NDArray[np.float64]
