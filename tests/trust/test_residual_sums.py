@@ -24,7 +24,7 @@ def records(n, seed=1):
 
 def test_without_noise_moments_are_those_of_the_records():
     given = records(900)
-    given[:3] = [[0.0, 5.0], [2.5, 5.0], [np.inf, 1.0]]  # these are in no bin
+    given[:3] = [[-1e-9, 5.0], [2.5, 5.0], [np.inf, 1.0]]  # these are in no bin
     given[3] = [2.0, 99.0]  # clipped
     found = dp.trust.residual_moments(vector_sum(given, OF, SecureAggregation(), rng=RNG(1)))
     assert np.all(found.noise_deviation < 1e-6)
@@ -35,6 +35,18 @@ def test_without_noise_moments_are_those_of_the_records():
         assert found.deviation[at] == pytest.approx(own.std(), rel=1e-5)
         assert found.standard_error[at] == pytest.approx(own.std() / own.size**0.5, rel=1e-5)
     assert list(found.table["upper"]) == EDGES[1:]
+
+
+@pytest.mark.parametrize("lower", [0.0, -np.inf])
+def test_records_at_the_lower_edge_are_in_the_first_bin(lower):
+    given = records(900)
+    given[:300, 0] = lower  # as of a model that never predicts less
+    of = ResidualSums([lower, *EDGES[1:]], reach=6)
+    found = dp.trust.residual_moments(vector_sum(given, of, SecureAggregation(), rng=RNG(1)))
+    own = given[given[:, 0] <= 0.5, 1].clip(-6, 6)
+    assert found.counts[0] == pytest.approx(own.size, rel=1e-6)
+    assert found.mean[0] == pytest.approx(own.mean(), rel=1e-5)
+    assert found.counts.sum() == pytest.approx(900, rel=1e-6)
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.1}])

@@ -29,7 +29,8 @@ class ResidualSums(Function):
     ----------
     edges
         (B + 1,) public ascending edges; the first may be -inf, and the last inf. A bin has
-        lower < predicted value <= upper. Records outside are in no bin.
+        lower < predicted value <= upper. The first one also has its lower edge, as the first cell
+        of a grid. Records outside are in no bin.
     reach
         Residuals are clipped to [-reach, reach]. It is public.
 
@@ -77,7 +78,10 @@ class ResidualSums(Function):
         >>> ResidualSums([0, 1], reach=4).values(np.array([[0.5, -9.0], [7.0, 0.0]])).tolist()
         [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
         """
-        by_bin = Groups(self.edges, closed="right").values(records)
+        first, second = self.edges[:2]
+        # The second edge is in the first bin, too.
+        predicted = np.where(records[:, :1] == first, second, records[:, :1])
+        by_bin = Groups(self.edges, closed="right").values(predicted)
         v = np.clip(records[:, 1], -self.reach, self.reach) / self.reach
         parts = np.stack([(1 - v) ** 2 / 4, (1 - v) * (1 + v) / 2, (1 + v) ** 2 / 4], axis=1)
         return np.asarray(by_bin[:, :, np.newaxis] * parts[:, np.newaxis]).reshape(len(v), -1)
