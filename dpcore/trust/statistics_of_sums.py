@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.likely_mistakes import SURE, percent, warn
 from ..curves.projection import Projection
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
@@ -37,6 +38,8 @@ __all__ = ["hosmer_lemeshow", "linear_regression", "projection", "reliability", 
 Reals = NDArray[np.float64]
 _Of = TypeVar("_Of", bound=Function)
 
+_MOST_LOST: Final = 0.1  # a share of the records
+_NO_LABEL: Final = "have no label of 0 or 1: is it the order (label, probability)?"
 _BITS: Final = 61  # of a total of a projection, with its fixed point
 
 
@@ -162,6 +165,11 @@ def hosmer_lemeshow(
     HosmerLemeshow
         Its expected numbers are sums of the probabilities themselves.
 
+    Warns
+    -----
+    DpcoreWarning
+        More than a tenth of the records have no label of 0 or 1.
+
     Raises
     ------
     DtypeError, ParameterError
@@ -181,6 +189,7 @@ def hosmer_lemeshow(
     (3, True)
     """
     of, n = _checked(released, RiskGroupSums)
+    _warn_of_lost(released, n, _NO_LABEL)
     observed, positives = _of_groups(released.total)
     test = HosmerLemeshow(
         np.array(of.edges),
@@ -216,6 +225,11 @@ def reliability(released: ReleasedSum) -> Reliability:
     Reliability
         Its mean scores are of the scores themselves, not of places in cells.
 
+    Warns
+    -----
+    DpcoreWarning
+        More than a tenth of the records have no label of 0 or 1.
+
     Raises
     ------
     DtypeError, ParameterError
@@ -233,7 +247,8 @@ def reliability(released: ReleasedSum) -> Reliability:
     >>> table.mean_score.round(2), table.positive_rate.round(2)
     (array([0.12, 0.38, 0.75]), array([0.02, 0.15, 0.6 ]))
     """
-    of, _ = _checked(released, RiskGroupSums)
+    of, n = _checked(released, RiskGroupSums)
+    _warn_of_lost(released, n, _NO_LABEL)
     observed, probabilities = _of_groups(released.total)
     (negatives, positives), edges = np.maximum(observed, 0.0).T, np.array(of.edges)
     mean = np.clip(share(probabilities, negatives + positives), edges[:-1], edges[1:])
@@ -249,6 +264,11 @@ def residual_moments(released: ReleasedSum) -> ResidualMoments:
     ----------
     released
         The sum of ``functions.ResidualSums``.
+
+    Warns
+    -----
+    DpcoreWarning
+        More than a tenth of the records are in no bin.
 
     Raises
     ------
@@ -267,7 +287,8 @@ def residual_moments(released: ReleasedSum) -> ResidualMoments:
     >>> found.mean.round(1), found.deviation.round(1)
     (array([0.2, 0.7]), array([0.5, 1.5]))
     """
-    of, _ = _checked(released, ResidualSums)
+    of, n = _checked(released, ResidualSums)
+    _warn_of_lost(released, n, "are in no bin: is it the order (predicted value, residual)?")
     low, middle, high = released.total.reshape(-1, 3).T
     counts = np.maximum(low + middle + high, 0.0)
     mean = np.clip(share(high - low, counts), -1.0, 1.0)
@@ -318,6 +339,14 @@ def _of_groups(products: Reals) -> tuple[Reals, Reals]:
 def _deviations_of_groups(released: ReleasedSum) -> Reals:
     """Return the standard deviations of negatives and positives, (G, 2)."""
     return np.asarray(np.sqrt(np.square(released.deviation).reshape(-1, 2, 2).sum(axis=2)))
+
+
+def _warn_of_lost(released: ReleasedSum, n: int, what: str) -> None:
+    """Warn if many records are in no group or bin; the values of all others add up to 1 each."""
+    lost = n - float(released.total.sum())
+    noise = math.sqrt(float(np.sum(np.square(released.deviation))))
+    if lost - SURE * noise > _MOST_LOST * n:
+        warn(f"{percent(lost / n)} of the records {what}")
 
 
 def _checked(released: object, kind: type[_Of]) -> tuple[_Of, int]:

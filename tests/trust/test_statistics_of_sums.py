@@ -21,7 +21,14 @@ from dpcore.trust import (
     release_sum,
     vector_sum,
 )
-from dpcore.trust.functions import Coarse, Identity, ProjectionSums, RiskGroupSums
+from dpcore.trust.functions import (
+    Coarse,
+    Identity,
+    ProjectionSums,
+    ResidualSums,
+    RiskGroupSums,
+)
+from tests.curves.told_mistakes import told
 from tests.trust.rounds import RNG, ROUND
 
 GRID = dp.Grid.uniform(0, 1, 200)
@@ -243,3 +250,37 @@ def test_other_sums_and_edges_are_refused():
     for edges in ([0.0], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], "ab", [0.0, 2.0]):
         with pytest.raises(dp.DpcoreError, match="edges"):
             RiskGroupSums(edges)
+
+
+# --- records that are in no group
+
+
+@pytest.mark.parametrize("trust", [Central(1.0), DistributedNoise(1.0, clients=9000)])
+@pytest.mark.parametrize("read", [dp.trust.hosmer_lemeshow, dp.trust.reliability])
+def test_records_in_another_order_and_other_labels_are_told_of(trust, read):
+    of, given = RiskGroupSums(EDGES), records(9000)
+    right = vector_sum(given, of, trust, rng=RNG(1))
+    assert told(read, right) is None
+    text = told(read, vector_sum(given[:, ::-1], of, trust, rng=RNG(1)))
+    assert (
+        text
+        == "100 % of the records have no label of 0 or 1: is it the order (label, probability)?"
+    )
+    of_two = vector_sum(given + np.array([1.0, 0.0]), of, trust, rng=RNG(1))  # labels 1 and 2
+    assert text.partition(" %")[2] in told(read, of_two)
+
+
+def test_lost_records_are_not_told_of_where_noise_may_have_made_them():
+    of, given = RiskGroupSums(EDGES), records(900)
+    for rng in RNG(3).spawn(40):
+        released = vector_sum(given, of, Central(0.01), rng=rng)
+        assert told(dp.trust.reliability, released) is None
+
+
+def test_residuals_in_no_bin_are_told_of():
+    rng = RNG(1)
+    given = np.stack([rng.uniform(0, 9, 9000), rng.normal(0, 1, 9000)], axis=1)
+    of = ResidualSums([0, 3, 6, 9], reach=4)
+    assert told(dp.trust.residual_moments, vector_sum(given, of, Central(1.0), rng=RNG(1))) is None
+    swapped = vector_sum(given[:, ::-1], of, Central(1.0), rng=RNG(1))
+    assert "of the records are in no bin: is it" in told(dp.trust.residual_moments, swapped)
