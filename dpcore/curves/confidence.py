@@ -80,6 +80,8 @@ def deviations_at_once(level: float, count: int, length: float) -> float:
     expectation (Naiman 1986).
     """
     fails = 1.0 - _check.proportion("level", level)
+    if fails == 1.0:  # the level is 0 up to rounding
+        return 0.0
     alone = -math.expm1(math.log1p(-fails) / max(count, 1))
     independent = -NormalDist().inv_cdf(alone / 2)
     least, most = 0.0, max(independent, 0.0)

@@ -59,7 +59,8 @@ def from_description(
         There is none. The error names ``argument``.
     """
     _check.instance(argument, description, Mapping, "must map names to parameters")
-    kind = registered(str(description.get("name")))
+    name = description.get("name")
+    kind = registered(name) if isinstance(name, str) else None
     if kind is None:
         what = f"must be released by one of {', '.join(names())}"
         raise ParameterError(argument, description, what)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from .sources import Source, source
+from .sources import Source, checked_source, source
 from .tables import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .windows import fill_from_rows, flat
 
@@ -82,7 +82,7 @@ class DiscreteLaplace:
         Raises
         ------
         DtypeError, ParameterError
-            ``out`` is not such an array.
+            ``out`` is not such an array, or ``stream`` is no source.
 
         Examples
         --------
@@ -94,7 +94,7 @@ class DiscreteLaplace:
         >>> draws
         array([4, 1, 1, 3, 0, 2])
         """
-        row = flat(out)
+        row, stream = flat(out), checked_source(stream)
         fill_from_rows(row, stream, kept_laplace_digits(self.scale, table_entries(row.size)))
 
     def fill_once(self, out: NDArray[np.int64], stream: Source) -> None:
@@ -123,7 +123,7 @@ class DiscreteLaplace:
         >>> draws
         array([4, 1, 1, 3, 0, 2])
         """
-        row = flat(out)
+        row, stream = flat(out), checked_source(stream)
         fill_from_rows(row, stream, laplace_digits(self.scale, table_entries(row.size)))
 
 
@@ -204,7 +204,8 @@ class DiscreteGaussian:
         >>> draws
         array([3, 1, 1, 3, 0, 1])
         """
-        fill_from_rows(flat(out), stream, gaussian_rows(self.sigma_squared))
+        row, stream = flat(out), checked_source(stream)
+        fill_from_rows(row, stream, gaussian_rows(self.sigma_squared))
 
 
 def discrete_laplace(

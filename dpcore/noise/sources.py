@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "below",
     "checked_key",
+    "checked_source",
     "public_generator",
     "random_bytes",
     "source",
@@ -149,6 +150,20 @@ def source(rng: np.random.Generator | None) -> Source:
     if not isinstance(rng.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
         raise DtypeError("rng", "a generator without a spawnable seed", "must be able to spawn")
     return GeneratorSource(rng)
+
+
+def checked_source(stream: object) -> Source:
+    """Return a source that a caller gives.
+
+    Raises
+    ------
+    DtypeError
+        It is something else, such as a generator.
+    """
+    methods = (getattr(stream, name, None) for name in ("fill", "spawn"))
+    if isinstance(stream, type) or not all(map(callable, methods)):
+        raise DtypeError("stream", type(stream).__name__, "must be a source of words, as of source")
+    return cast(Source, stream)
 
 
 def public_generator(rng: np.random.Generator | None) -> np.random.Generator:

@@ -181,6 +181,9 @@ def record_batches(
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
     if on_progress is not None and not callable(on_progress):
         raise DtypeError("on_progress", type(on_progress).__name__, "must be a function, or None")
+    columns = _check.items("columns", columns, "must be Columns")
+    if not columns:
+        raise ParameterError("columns", columns, "must be one or more Columns")
     for at, column in enumerate(columns):
         _check.instance("columns", column, Column, "must be Columns")
         _check.instance(column.argument, column.name, str, "must be text")

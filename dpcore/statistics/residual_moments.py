@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from .._sealed import sealed
 from ..curves.shown import cost, line
 from ..privacy.guarantees import Privacy
@@ -39,6 +40,11 @@ class ResidualMoments:
     privacy
         The cost of the release.
 
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
     Examples
     --------
     >>> import numpy as np
@@ -58,6 +64,13 @@ class ResidualMoments:
     deviation: Reals
     noise_deviation: Reals
     privacy: Privacy
+
+    def __post_init__(self) -> None:
+        _check.held("counts", self.counts, (None,))
+        _check.held("edges", self.edges, (self.counts.size + 1,))
+        for name in ("mean", "deviation", "noise_deviation"):
+            _check.held(name, getattr(self, name), self.counts.shape)
+        _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))

@@ -27,6 +27,7 @@ __all__ = [
     "Change",
     "StreamMechanism",
     "StreamNoise",
+    "check_counters",
     "checked_horizon",
     "deviations_at",
     "from_form",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 MOST_STEPS: Final = 2**32
+_MOST_COUNTERS: Final = 2**32
 _OF_BUDGETS: Final = ("epsilon", "rho", "neighbours", "delta")  # fields that state the allowance
 _registry: Final[dict[str, type[StreamMechanism]]] = {}
 
@@ -279,6 +281,11 @@ class StreamMechanism(ABC):
     def with_share(self, share: Fraction) -> StreamMechanism:
         """Return the mechanism with a share of its budget: epsilon, or rho, also for a delta.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            The share is no number above 0, at most 1; or too small.
+
         Examples
         --------
         >>> from fractions import Fraction
@@ -286,6 +293,9 @@ class StreamMechanism(ABC):
         >>> ConsistentTree(epsilon=1.0).with_share(Fraction(1, 4)).privacy.epsilon
         0.25
         """
+        share = _check.fraction("share", share)
+        if share > 1:
+            raise ParameterError("share", share, "must be at most 1")
         if share == 1:
             return self
         budget = self.budget
@@ -312,6 +322,12 @@ class StreamMechanism(ABC):
 def checked_horizon(horizon: object) -> int:
     """Return a number of steps, or refuse it."""
     return _check.integer("horizon", horizon, 1, MOST_STEPS)
+
+
+def check_counters(width: object, change: object) -> None:
+    """Check a number of counters, and what a record changes in them."""
+    _check.integer("width", width, 1, _MOST_COUNTERS)
+    _check.instance("change", change, Change, "must be a Change")
 
 
 def deviations_at(noise: StreamNoise, horizon: int | None, steps: ArrayLike) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
 from ..privacy.guarantees import Neighbours
-from .base import Change, StreamMechanism, StreamNoise, known_horizon
+from .base import Change, StreamMechanism, StreamNoise, check_counters, known_horizon
 from .buffered_noise import BufferedNoise
 from .buffers import Buffers, buffers_for
 from .draws import Draws, child_of
@@ -99,6 +99,7 @@ class BufferedToeplitz(StreamMechanism):
         >>> BufferedToeplitz(rho=0.5).noise(365).deviation(np.array([1, 365])).round(2)
         array([2.21, 3.87])
         """
+        check_counters(width, change)
         buffers = buffers_for(known_horizon(horizon))
         bits, law = self._lattice(buffers, width, change)
         noise = BufferedNoise(buffers, width, bits, Draws(law, child_of(rng)))

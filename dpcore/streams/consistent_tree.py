@@ -24,6 +24,7 @@ from .base import (
     Change,
     StreamMechanism,
     StreamNoise,
+    check_counters,
     known_horizon,
 )
 from .draws import Drawn, Draws, child_of
@@ -113,6 +114,7 @@ class ConsistentTree(StreamMechanism):
         >>> ConsistentTree(epsilon=1.0, branching=(6, 14, 14)).noise(1024).epochs[0].law
         DiscreteLaplace(scale=Fraction(6, 1))
         """
+        check_counters(width, change)
         epochs = []
         end = 0
         steps = known_horizon(horizon)

@@ -17,7 +17,15 @@ from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Law
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
-from .base import ONE, AdditiveNoise, Change, StreamMechanism, StreamNoise, checked_horizon
+from .base import (
+    ONE,
+    AdditiveNoise,
+    Change,
+    StreamMechanism,
+    StreamNoise,
+    check_counters,
+    checked_horizon,
+)
 from .draws import Drawn, Draws, child_of
 
 __all__ = ["DyadicTree"]
@@ -103,6 +111,7 @@ class DyadicTree(StreamMechanism):
         if horizon is None:
             raise ParameterError("horizon", None, "must be known for a DyadicTree")
         thresholds = checked_horizon(horizon)
+        check_counters(width, change)
         law = self.budget.law(self._changes(thresholds, change.apart) * change.amount)
         return _TreeNoise(thresholds, self.base, width, Draws(law, child_of(rng)))
 

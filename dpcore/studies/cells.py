@@ -76,7 +76,7 @@ def values_of(name: str, given: object) -> Values:
     else:
         if isinstance(given, np.ndarray):
             given = _check.array(argument, given, "biufUO", _REQUIREMENT)
-        if not isinstance(given, np.generic) and hasattr(given, "tolist"):
+        if not isinstance(given, np.generic | type) and hasattr(given, "tolist"):
             given = given.tolist()  # arrays, series and indices
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):
             given = [given]  # a single value

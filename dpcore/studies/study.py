@@ -19,6 +19,7 @@ __all__ = ["MOST_SEED", "Study", "study"]
 
 # Four words: two different pairs of seed and cell never have the same words.
 MOST_SEED: Final = 2**128 - 1
+_MOST_CALL: Final = 2**53
 Parameters = Mapping[str, Any]
 _COLUMNS = (  # columns of the tables that contain a parameter
     *TAKEN,
@@ -183,6 +184,11 @@ class Study:
     def rng(self, cell: Cell, call: int, seed: int) -> np.random.Generator:
         """Return the generator of one call: the child of ``seed`` for the cell's key and the call.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            It is no cell of a study, or a number is out of range.
+
         Examples
         --------
         >>> from dpcore import studies
@@ -192,11 +198,19 @@ class Study:
         >>> [mean.rng(cell, 0, seed=1).integers(100, size=3).tolist() for cell in mean.cells]
         [[16, 29, 82], [19, 34, 13]]
         """
+        _check.instance("cell", cell, Cell, "must be a cell of a study")
+        call = _check.integer("call", call, 0, _MOST_CALL)
+        seed = _check.integer("seed", seed, 0, MOST_SEED)
         child = np.random.SeedSequence(seed, spawn_key=(int(cell.key, 16), call))
         return np.random.default_rng(child)
 
     def call(self, cell: Cell, call: int, seed: int) -> Mapping[str, Any]:
         """Call the function as the runner does, for one replicate or one batch.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As for ``rng``.
 
         Examples
         --------
@@ -247,8 +261,6 @@ class Study:
         >>> mean.replay(3, 1, n=400)["error"].round(3).item()
         0.053
         """
-        call = _check.integer("call", call, 0, 2**53)
-        seed = _check.integer("seed", seed, 0, MOST_SEED)
         asked = {name: label_of(name, label) for name, label in labels.items()}
         cell = self.by_key.get(key_of(asked))
         if cell is None:

@@ -377,7 +377,8 @@ class Grid:
         >>> grid.shown(grid.positions, whole=True)
         array(['2024-01-02', '2024-01-03'], dtype='datetime64[D]')
         """
-        values = times.shown(positions, self._unit)
+        _check.flag("whole", whole)
+        values = times.shown(_check.array("positions", positions, "biuf"), self._unit)
         if whole and self._unit is not None:
             return values.astype("m8[D]" if self._unit == "duration" else "M8[D]")
         return values
@@ -393,7 +394,8 @@ class Grid:
         >>> grid.shown_differences(np.diff(grid.positions))
         array([86400000000], dtype='timedelta64[us]')
         """
-        return times.shown(differences, None if self._unit is None else "duration")
+        given = _check.array("differences", differences, "biuf")
+        return times.shown(given, None if self._unit is None else "duration")
 
     def points(self, argument: str, values: Any) -> NDArray[np.float64]:
         """Return points from users as doubles, of any shape, to compare them with ``positions``.
@@ -634,7 +636,8 @@ class Grid:
         Grid.uniform(0.0, 100.0, 4)
         """
         _check.instance("description", description, dict, "must be a dict, from describe")
-        needed = _PARTS.get(str(description.get("kind")))
+        kind = description.get("kind")
+        needed = _PARTS.get(kind) if isinstance(kind, str) else None
         if needed is None or not needed <= set(description):
             what = f"must be of a kind, and have its parts: {_PARTS}"
             raise ParameterError("description", description, what)

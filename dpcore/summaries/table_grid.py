@@ -199,12 +199,20 @@ class TableGrid:
     def from_description(cls, description: dict[str, Any]) -> TableGrid:
         """Return the grid of a description.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            It is none.
+
         Examples
         --------
         >>> grid = TableGrid.uniform((0, 100), (0, 10), (4, 2))
         >>> TableGrid.from_description(grid.describe())
         TableGrid(x=Grid.uniform(0.0, 100.0, 4), y=Grid.uniform(0.0, 10.0, 2))
         """
+        _check.instance("description", description, dict, "must be a dict, from describe")
+        if not {"x", "y"} <= set(description):
+            raise ParameterError("description", description, "must have grids x and y")
         return cls(*(Grid.from_description(description[axis]) for axis in ("x", "y")))
 
     def __eq__(self, other: object) -> bool:

@@ -15,7 +15,7 @@ from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.guarantees import Neighbours
 from ..privacy.spending import releasing
-from .functions.function import Function
+from .functions.function import Function, check_function
 from .protocol.released_sums import ReleasedSum
 from .protocol.trust_models import Bounded, Summing, names_of
 
@@ -80,9 +80,7 @@ def vector_sum(
     >>> round(float((xy - mean_x * mean_y) / (xx - mean_x**2)), 2)  # the slope
     2.0
     """
-    if not isinstance(function, Function):
-        what = "must be a declared function, such as trust.functions.Identity"
-        raise DtypeError("function", type(function).__name__, what)
+    check_function(function)
     if not isinstance(trust, Summing):
         raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(Summing)}")
     _check.choice("neighbours", neighbours, Neighbours)

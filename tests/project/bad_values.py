@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -78,6 +78,7 @@ BAD = {
     "NumPy's bytes": np.bytes_(b"x"),
     "NumPy's void": np.void(b"x"),
     "a date": date(2020, 1, 2),
+    "a time of day": datetime(2020, 1, 2, 3),
     "a path": Path("x"),
     "a slice": slice(3),
     "an ellipsis": ...,
@@ -106,6 +107,7 @@ BAD = {
     "a dict": {},
     "an object": object(),
     "a type": int,
+    "the class of arrays": np.ndarray,
     "a mechanism's class": dp.mechanisms.Dyadic,
     "a mechanism": dp.mechanisms.Dyadic(1.0),
     "a guarantee": dp.Privacy(1.0),

@@ -23,13 +23,18 @@ from dpcore.trust import comparison
 from dpcore.trust.models.unary import UnaryEncoding
 
 CALLS = {}
+CALLED = set()  # functions, classes and methods that have a call
 
 
-def call(function, note="", /, **arguments):
-    """Add a call. Parameters that are not named here have their defaults, and are tried, too."""
+def call(function, note="", of=None, /, **arguments):
+    """Add a call. Parameters that are not named here have their defaults, and are tried, too.
+
+    A call that is wrapped says of which public function, class or method it is.
+    """
     named = function if hasattr(function, "__qualname__") else type(function).__call__
     name = named.__qualname__.replace("<lambda>", "") + note
     assert name not in CALLS, name
+    CALLED.add(getattr(named if of is None else of, "__func__", named if of is None else of))
     defaults = {
         parameter.name: parameter.default
         for parameter in inspect.signature(function).parameters.values()
@@ -143,6 +148,7 @@ call(
         curves, dp.CDF.mean, level, of=of, mechanism=mechanism, replicates=replicates, rng=rng
     ),
     "interval",
+    dp.interval,
     curves=NOISY,
     level=0.9,
     of="population",
@@ -159,6 +165,7 @@ call(
         [1.0, 3.0, 2.0], 4, solver="osqp", constraints=(matrix, lower, upper)
     ),
     "smooth under constraints",
+    dp.smooth,
     matrix=[[1, 0, 0]],
     lower=[0],
     upper=[1],
@@ -221,10 +228,11 @@ def budget(epsilon=1.0, rho=None, delta=None, neighbours="replace-one"):
     return dp.Budget(epsilon, rho=rho, delta=delta, neighbours=neighbours)
 
 
-call(budget)
+call(budget, "", dp.Budget)
 call(
     lambda privacy, what: budget().charge(privacy, what),
     "Budget.charge",
+    dp.Budget.charge,
     privacy=dp.Privacy(1.0),
     what="release",
 )
@@ -362,12 +370,19 @@ def resumed(path):
     return RunningCount.resume(path)
 
 
-PAID_BEFORE = {"add", "extend"}  # the count is made first, each time
-call(running_count)
-call(lambda increment: running_count().add(increment), "add", increment=1)
-call(lambda increments: running_count().extend(increments), "extend", increments=[1])
+# The stream is made first, each time.
+PAID_BEFORE = {"add", "extend", "RunningCDF.add", "RunningCDF.add_counts"}
+PAID_BEFORE |= {"RunningScores.add", "RunningScores.add_counts", "change"}
+call(running_count, "", RunningCount)
+call(lambda increment: running_count().add(increment), "add", RunningCount.add, increment=1)
+call(
+    lambda increments: running_count().extend(increments),
+    "extend",
+    RunningCount.extend,
+    increments=[1],
+)
 call(running_count().save, path="count")
-call(resumed, path="count")
+call(resumed, "", RunningCount.resume, path="count")
 
 # --- trust
 
@@ -415,16 +430,36 @@ call(trust.FunctionSharing, epsilon=1.0)
 call(trust.Protocol, trust=LOCAL, size=8, round_id=b"0" * 16)
 call(PROTOCOL.mechanism, reports=5)
 call(trust.Client, protocol=PROTOCOL)
-call(lambda cells: trust.Client(PROTOCOL).report(cells), "Client.report", cells=1)
-call(lambda cells: trust.Client(PROTOCOL).vector(cells), "Client.vector", cells=1)
+call(
+    lambda cells: trust.Client(PROTOCOL).report(cells),
+    "Client.report",
+    trust.Client.report,
+    cells=1,
+)
+call(
+    lambda cells: trust.Client(PROTOCOL).vector(cells),
+    "Client.vector",
+    trust.Client.vector,
+    cells=1,
+)
 call(trust.VectorSum, protocol=PROTOCOL, total=VECTOR, reports=5, simulated=False)
 call(trust.Server, protocol=PROTOCOL)
 call(trust.Server, " of functions", protocol=FUNCTIONS, place=0)
 call(trust.Server(PROTOCOL).add, report=trust.Client(PROTOCOL).report(1)[0])
-call(lambda ids: trust.Server(PROTOCOL).settle(ids), "Server.settle", ids=[])
+call(
+    lambda ids: trust.Server(PROTOCOL).settle(ids),
+    "Server.settle",
+    trust.Server.settle,
+    ids=[],
+)
 call(trust.Server(PROTOCOL).merge, other=trust.Server(PROTOCOL))
 call(trust.Server.from_bytes, data=trust.Server(PROTOCOL).to_bytes(), protocol=PROTOCOL)
-call(lambda cells: function_servers()[0].answer(cells), "Server.answer", cells=[1, 2])
+call(
+    lambda cells: function_servers()[0].answer(cells),
+    "Server.answer",
+    trust.Server.answer,
+    cells=[1, 2],
+)
 call(trust.Answer.from_bytes, data=ANSWERS[0].to_bytes(), protocol=FUNCTIONS)
 call(trust.opened, answers=ANSWERS)
 call(trust.PartialSum.from_bytes, data=PARTIAL_SUMS[0].to_bytes(), protocol=PROTOCOL)
@@ -517,9 +552,9 @@ def logistic(epsilon=9.0, X=X, y=Y, x_bounds=(0, 1), classes=(0, 1), C=1.0, **ho
     return models.LogisticRegression(epsilon, **bounds, C=C, rng=rng(), **how).fit(X, y)
 
 
-call(linear, fit_intercept=True, method="moments")
+call(linear, "", models.LinearRegression, fit_intercept=True, method="moments")
 call(linear().predict, X=X)
-call(logistic, fit_intercept=True, method="objective")
+call(logistic, "", models.LogisticRegression, fit_intercept=True, method="objective")
 call(logistic().predict, X=X)
 call(logistic().predict_proba, X=X)
 call(logistic().decision_function, X=X)
@@ -558,17 +593,30 @@ def columns(name, holds):
 
 
 call(studies.Study, function=lambda n, rng: {"x": n}, parameters={"n": [1, 2]})
-call(decorated, parameters={"n": [1, 2]})
+call(decorated, "", studies.study, parameters={"n": [1, 2]})
 call(lambda n: studies.Study(lambda n, rng: {"x": n}, {"n": n}), "parameter", n=[1, 2])
 call(STUDY.over, n=[1, 2])
-call(lambda call, seed, n: STUDY.replay(call, seed, n=n), "replay", call=0, seed=1, n=2)
-call(ran)
-call(loaded, out="study")
+call(
+    lambda call, seed, n: STUDY.replay(call, seed, n=n),
+    "replay",
+    studies.Study.replay,
+    call=0,
+    seed=1,
+    n=2,
+)
+call(ran, "", studies.run)
+call(loaded, "", studies.load, out="study")
 call(studies.Results, table=RESULTS.table)
-call(lambda quantity, n: RESULTS.array(quantity, n=n), "array", quantity="x", n=1)
+call(
+    lambda quantity, n: RESULTS.array(quantity, n=n),
+    "array",
+    studies.Results.array,
+    quantity="x",
+    n=1,
+)
 call(RESULTS.summary, level=0.9, quantiles=[0.5])
-call(batches)
-call(columns, name="x", holds="numbers")
+call(batches, "", files.column_batches)
+call(columns, "", files.record_batches, name="x", holds="numbers")
 
 # --- pictures
 
@@ -598,4 +646,4 @@ for released in (
     TABLE,
     dp.BoxPlot.from_curve(NOISY),
 ):
-    call(drawn(released.plot))
+    call(drawn(released.plot), "", type(released).plot)

@@ -7,13 +7,18 @@ would leave an array.
 
 from __future__ import annotations
 
+import inspect
+
 import numba
 import numpy as np
 import pytest
 
 import dpcore as dp
+from tests.project import calls_of_sums  # noqa: F401  # adds its calls
 from tests.project.bad_values import BAD
-from tests.project.calls import CALLS, PAID_BEFORE
+from tests.project.calls import CALLED, CALLS, PAID_BEFORE
+from tests.project.public_rooms import callables
+from tests.project.test_wrong_kinds import BY_HAND
 
 WRONG = BAD | {
     "a tiny number": 1e-13,
@@ -89,6 +94,40 @@ def test_any_argument_gives_a_result_or_an_error_that_can_be_shown_and_costs_not
                     error.add_note(f"{argument} was {kind}")
                     raise
                 assert len(watching.charged) == before
+
+
+NOT_CALLED = {
+    "interfaces, which dpcore calls with arguments that it has checked": """
+        Aggregator Bound.lattice Ball.lattice Box.lattice Simplex.lattice Memory Round
+        Protocol.node Protocol.level_size Protocol.counted Protocol.payload_bytes Protocol.is_for
+        Protocol.check Grid.add_groups theorem_errors values for_advice over remembered
+        shared_noise""",
+    "raise TypeError or ValueError, where a description is of another version": """
+        Mechanism.from_description Hierarchy.from_description""",
+    "check nothing, but what takes them does": "PartialSum Interval",
+    "options of other libraries": "ROC.display Reliability.display",
+}
+KNOWN = {name for names in NOT_CALLED.values() for name in names.split()}
+
+
+def is_known(name, public):
+    """Whether a public function, class or method has a call, or there is a reason why not."""
+    parameters = inspect.signature(public).parameters
+    *_, of, own = name.split(".")
+    is_class = inspect.isclass(public)
+    return (
+        public in CALLED
+        or not parameters.keys() - {"self", "cls"}
+        or (is_class and (own in BY_HAND or issubclass(public, tuple)))  # tuples hold anything
+        or getattr(public, "__isabstractmethod__", False)
+        or not KNOWN.isdisjoint({of, own, f"{of}.{own}"})
+    )
+
+
+def test_everything_public_is_called_here():
+    public = callables()
+    assert len(public) > 300
+    assert [name for name, called in public.items() if not is_known(name, called)] == []
 
 
 SEEDED = [name for name, (_, arguments) in CALLS.items() if "rng" in arguments]

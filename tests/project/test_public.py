@@ -18,7 +18,7 @@ import pytest
 
 import dpcore as dp
 from dpcore._documentation import documented
-from tests.project.public_rooms import ROOMS
+from tests.project.public_rooms import callables
 
 SOURCE = ast.parse(Path(dp.__file__).read_text("utf-8"))
 
@@ -162,34 +162,6 @@ def test_projections_are_not_said_to_be_released_for_epsilon_alone():
     said = parameters(dp.project.__doc__)["epsilon"]
     assert "pure" not in said
     assert "pure" in parameters(dp.cdf.__doc__)["epsilon"]
-
-
-def callables():
-    """All that a user may call, by the name it has where it is written; errors apart."""
-    found = {}
-    for room in map(importlib.import_module, ROOMS):
-        for public in (getattr(room, name) for name in room.__all__):
-            if inspect.isclass(public) and not issubclass(public, Exception):
-                found |= {name_of(public): public} | methods(public)
-            elif inspect.isfunction(public):
-                found[name_of(public)] = public
-    return found
-
-
-def methods(public):
-    """The methods that a class has from dpcore, its parents' among them; not its properties."""
-    found = {}
-    for parent in public.__mro__:
-        if parent.__module__.startswith("dpcore"):
-            for name, value in vars(parent).items():
-                method = getattr(value, "__func__", value)
-                if not name.startswith("_") and inspect.isfunction(method):
-                    found[f"{parent.__module__}.{parent.__qualname__}.{name}"] = method
-    return found
-
-
-def name_of(public):
-    return f"{public.__module__}.{public.__qualname__}"
 
 
 def shown(docstring):

@@ -14,7 +14,7 @@ import pytest
 import dpcore as dp
 from dpcore import trust
 from dpcore.mechanisms.descriptions import from_description
-from tests.project import calls
+from tests.project import calls, calls_of_sums
 from tests.project.test_states import MADE
 
 pytestmark = pytest.mark.needs_jit
@@ -51,6 +51,7 @@ BY_HAND = MADE | {
     "IsotonicCalibration": lambda: dp.statistics.IsotonicCalibration.fit(calls.NOISY_CURVES),
     "BayesianBinning": lambda: dp.statistics.BayesianBinning.fit(calls.NOISY_CURVES),
     "ROC": lambda: dp.statistics.ROC.from_curves(calls.NOISY_CURVES),
+    "ResidualMoments": lambda: calls_of_sums.MOMENTS,
     "Reliability": lambda: dp.statistics.reliability(calls.NOISY_CURVES, 3),
 }
 BY_HAND = {name: make for name, make in BY_HAND.items() if "," not in name and name != "Mechanisms"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +20,20 @@ from .lattices import (
     SimplexLattice,
 )
 
-__all__ = ["MOST_SIZE", "Ball", "Bound", "Box", "InGroups", "Joint", "Simplex"]
+__all__ = [
+    "MOST_SIZE",
+    "Ball",
+    "Bound",
+    "Box",
+    "InGroups",
+    "Joint",
+    "Simplex",
+    "magnitude",
+    "range_of",
+]
 
 MOST_SIZE: Final = 2**24
+_MOST: Final = 2.0**500  # of numbers, so that products of two are doubles, and inverses of those
 
 
 class Bound(ABC):
@@ -70,7 +80,7 @@ class Box(Bound):
     Parameters
     ----------
     lower, upper
-        (d,) finite numbers, lower < upper; or one number each.
+        (d,) numbers within +-2^500, lower < upper by 2^-500 or more; or one number each.
     units
         (d,) positive numbers: the standard deviations of the noise in the coordinates are in
         proportion to them. None: to the widths of the ranges, which has the least sum of variances
@@ -102,15 +112,15 @@ class Box(Bound):
         lower, upper = (_row(name, getattr(self, name)) for name in ("lower", "upper"))
         if len(lower) != len(upper):
             raise ParameterError("upper", len(upper), f"must be {len(lower)} numbers, like lower")
-        for low, high in zip(lower, upper, strict=True):
-            if not low < high or not math.isfinite(high - low):
-                raise ParameterError("upper", high, f"must be above the lower bound, {low}")
+        for pair in zip(lower, upper, strict=True):
+            range_of(*pair)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         if self.units is not None:
             units = _row("units", self.units)
-            if len(units) != len(lower) or not min(units) > 0:
+            if len(units) != len(lower):
                 raise ParameterError("units", units, f"must be {len(lower)} positive numbers")
+            units = tuple(magnitude("units", unit) for unit in units)
             object.__setattr__(self, "units", units)
         for name in ("change", "absolute_change"):
             if (change := getattr(self, name)) is None:
@@ -171,7 +181,7 @@ class Ball(Bound):
     def __post_init__(self) -> None:
         dimension = _check.integer("dimension", self.dimension, 1, MOST_SIZE)
         object.__setattr__(self, "dimension", dimension)
-        object.__setattr__(self, "radius", _check.positive("radius", self.radius))
+        object.__setattr__(self, "radius", magnitude("radius", self.radius))
         object.__setattr__(self, "norm", _check.integer("norm", self.norm, 1, 2))
 
     @property
@@ -220,7 +230,7 @@ class Simplex(Bound):
     def __post_init__(self) -> None:
         dimension = _check.integer("dimension", self.dimension, 1, MOST_SIZE)
         object.__setattr__(self, "dimension", dimension)
-        object.__setattr__(self, "most", _check.positive("most", self.most))
+        object.__setattr__(self, "most", magnitude("most", self.most))
 
     @property
     def size(self) -> int:
@@ -254,6 +264,10 @@ class InGroups(Bound):
     groups: int
     inner: Bound
 
+    def __post_init__(self) -> None:
+        _check.integer("groups", self.groups, 1, MOST_SIZE)
+        _check.instance("inner", self.inner, Bound, "must be a bound")
+
     @property
     def size(self) -> int:
         """The number of coordinates of all blocks."""
@@ -279,6 +293,11 @@ class Joint(Bound):
     parts: tuple[Bound, ...]
     precision: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        _check.tuple_of("parts", self.parts, Bound)
+        for number in self.precision:
+            magnitude("precision", number)
+
     @property
     def size(self) -> int:
         """The number of all coordinates."""
@@ -291,6 +310,24 @@ class Joint(Bound):
         return JointLattice(
             [part.lattice(max(1, round(steps * own / most)), from_lower) for part, own in both]
         )
+
+
+def range_of(lower: object, upper: object) -> tuple[float, float]:
+    """Return the ends of a range, checked: its width has an inverse among doubles."""
+    low, high = _check.bounds(lower, upper)
+    if max(abs(low), abs(high)) > _MOST or high - low < 1.0 / _MOST:
+        what = f"must be above lower by {1.0 / _MOST:.0e} or more, and both within {_MOST:.0e}"
+        raise ParameterError("upper", upper, what)
+    return low, high
+
+
+def magnitude(argument: str, value: object) -> float:
+    """Return a positive number that has a square and an inverse among doubles."""
+    number = _check.positive(argument, value)
+    if not 1.0 / _MOST <= number <= _MOST:
+        what = f"must be between {1.0 / _MOST:.0e} and {_MOST:.0e}"
+        raise ParameterError(argument, value, what)
+    return number
 
 
 def _row(name: str, given: object) -> tuple[float, ...]:

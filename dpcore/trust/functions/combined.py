@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import DtypeError, ParameterError
-from .bounds import MOST_SIZE, Bound, Box, InGroups, Joint
-from .function import MOST_BITS, Function
+from ...errors import ParameterError
+from .bounds import MOST_SIZE, Bound, Box, InGroups, Joint, magnitude
+from .function import MOST_BITS, Function, check_function
 
 __all__ = ["Coarse", "Product", "Together"]
 
@@ -124,7 +124,7 @@ class Together(Function):
             if len(given) != len(parts):
                 what = f"must be {len(parts)} numbers, one for each part"
                 raise ParameterError("precision", len(given), what)
-            precision = tuple(_check.positive("precision", number) for number in given)
+            precision = tuple(magnitude("precision", number) for number in given)
             object.__setattr__(self, "precision", precision)
 
     @property
@@ -243,9 +243,7 @@ class Coarse(Function):
 
 def _check_all(functions: Sequence[object]) -> None:
     for function in functions:
-        if not isinstance(function, Function):
-            what = "must be declared functions, such as Identity"
-            raise DtypeError("function", type(function).__name__, what)
+        check_function(function)
 
 
 def _product(first: Bound, second: Bound) -> Bound:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import FormatError, MissingValueError, ParameterError
+from ...errors import DpcoreError, FormatError, MissingValueError, ParameterError, shown
 from .bounds import Bound
 
-__all__ = ["MOST_BITS", "Function", "function_from"]
+__all__ = ["MOST_BITS", "Function", "check_function", "function_from"]
 
 MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
 
@@ -111,7 +111,7 @@ class Function(ABC):
         if array.ndim != 2 or array.shape[1] < self.numbers:
             what = f"must be (n, {self.numbers}): each record has {self.numbers} numbers"
             raise ParameterError(argument, array.shape, what)
-        reals = array.astype(np.float64)
+        reals = _check.doubles(array)
         if np.isnan(reals).any():
             raise MissingValueError(argument)
         return reals
@@ -135,14 +135,33 @@ class Function(ABC):
     def from_description(cls, description: Mapping[str, Any]) -> Self:
         """Return a function of this class from ``describe``.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            A field has a value that it must not have.
+        FormatError
+            It has other fields, or fields that are not known here.
+
         Examples
         --------
         >>> from dpcore.trust.functions import Step
         >>> Step.from_description({"threshold": 2.0, "at": 1})
         Step(threshold=2.0, at=1)
         """
-        given = {name: _loaded(value) for name, value in description.items() if name != "name"}
-        return cls(**given)
+        _check.instance("description", description, Mapping, "must map names to fields")
+        try:
+            given = {name: _loaded(value) for name, value in description.items() if name != "name"}
+            return cls(**given)
+        except DpcoreError:
+            raise
+        except (TypeError, RecursionError):
+            raise FormatError(f"a function {cls.name!r} with other fields") from None
+
+
+def check_function(function: object) -> None:
+    """Check that a caller gives a declared function."""
+    what = "must be a declared function, such as trust.functions.Identity"
+    _check.instance("function", function, Function, what)
 
 
 def function_from(description: object) -> Function:
@@ -150,8 +169,8 @@ def function_from(description: object) -> Function:
 
     Raises
     ------
-    FormatError
-        No such function is known here.
+    DtypeError, FormatError, ParameterError
+        No such function is known here, or it is not as described.
 
     Examples
     --------
@@ -160,9 +179,9 @@ def function_from(description: object) -> Function:
     Step(threshold=2.0, at=0)
     """
     name = description.get("name") if isinstance(description, Mapping) else None
-    known = _known.get(str(name))
+    known = _known.get(name) if isinstance(name, str) else None
     if known is None:
-        raise FormatError(f"the function {name!r} is not known here")
+        raise FormatError(f"the function {shown(name)} is not known here")
     assert isinstance(description, Mapping)
     return known.from_description(description)
 
@@ -182,12 +201,12 @@ def _dumped(value: Any) -> Any:
 def _loaded(value: Any) -> Any:
     if isinstance(value, Mapping) and "bound" in value:
         kinds = {kind.__name__: kind for kind in Bound.__subclasses__()}
-        kind: Any = kinds.get(str(value["bound"]))
+        kind: Any = kinds.get(value["bound"]) if isinstance(value["bound"], str) else None
         if kind is None:
-            raise FormatError(f"the bound {value['bound']!r} is not known here")
+            raise FormatError(f"the bound {shown(value['bound'])} is not known here")
         return kind(**{name: _loaded(own) for name, own in value.items() if name != "bound"})
     if isinstance(value, Mapping):
         return function_from(value)
     if isinstance(value, list):
         return tuple(map(_loaded, value))
-    return float(value) if value in ("inf", "-inf") else value
+    return float(value) if isinstance(value, str) and value in ("inf", "-inf") else value

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from .bounds import MOST_SIZE, Bound, Box, InGroups
+from .bounds import MOST_SIZE, Bound, Box, InGroups, range_of
 from .function import Function
 
 __all__ = ["Groups", "Identity", "OfOne", "One", "Polynomials", "Reals", "Step", "Vector"]
@@ -147,7 +147,7 @@ class Identity(OfOne):
     at: int = 0
 
     def __post_init__(self) -> None:
-        lower, upper = _check.bounds(self.lower, self.upper)
+        lower, upper = range_of(self.lower, self.upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         self._keep_place()
@@ -200,7 +200,7 @@ class Groups(OfOne):
     closed: Literal["left", "right"] = "left"
 
     def __post_init__(self) -> None:
-        edges = _check.array("edges", self.edges, "iuf", "must be numbers").astype(np.float64)
+        edges = _check.doubles(_check.array("edges", self.edges, "iuf", "must be numbers"))
         if edges.ndim != 1 or not 2 <= edges.size <= MOST_SIZE:
             raise ParameterError("edges", edges.shape, "must be (G + 1,), for 1 group or more")
         if not np.all(edges[:-1] < edges[1:]):
@@ -265,7 +265,7 @@ class Polynomials(OfOne):
     at: int = 0
 
     def __post_init__(self) -> None:
-        lower, upper = _check.bounds(self.lower, self.upper)
+        lower, upper = range_of(self.lower, self.upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         degree = _check.integer("degree", self.degree, 1, _MOST_DEGREE)

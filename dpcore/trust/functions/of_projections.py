@@ -10,7 +10,7 @@ from numpy.polynomial import legendre
 
 from ... import _check
 from ...summaries.polynomials import MOST_DEGREE, Budgets, Scheme, places, scheme
-from .bounds import Bound, Box
+from .bounds import Bound, Box, range_of
 from .of_numbers import OfOne, Reals
 
 __all__ = ["ProjectionSums"]
@@ -58,7 +58,7 @@ class ProjectionSums(OfOne):
     at: int = 0
 
     def __post_init__(self) -> None:
-        lower, upper = _check.bounds(self.lower, self.upper)
+        lower, upper = range_of(self.lower, self.upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
         object.__setattr__(self, "degree", _check.integer("degree", self.degree, 1, MOST_DEGREE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class RegressionSums(Function):
             raise DtypeError("fit_intercept", given, "must be a bool")
         object.__setattr__(self, "fit_intercept", bool(self.fit_intercept))
         sides: Any = _check.items("x_bounds", self.x_bounds, "must be a pair: (lower, upper)")
-        features = max((np.size(side) for side in sides), default=1)
+        features = max((_check.array("x_bounds", side, "iuf").size for side in sides), default=1)
         if features**2 > 2 * MOST_SIZE - 16 * features:
             raise ParameterError("x_bounds", features, "must be of fewer features: 2^24 sums")
         for name, columns in (("x_bounds", features), ("y_bounds", 1)):
@@ -136,5 +136,6 @@ class RegressionSums(Function):
         >>> RegressionSums((0, 4), (0, 10)).of("x_bounds").middle
         array([2.])
         """
+        _check.choice("name", name, Literal["x_bounds", "y_bounds"])
         columns = self.features if name == "x_bounds" else 1
         return Bounds.checked(name, getattr(self, name), columns, self.fit_intercept)

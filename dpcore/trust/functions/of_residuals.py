@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ... import _check
 from ...errors import ParameterError
-from .bounds import MOST_SIZE, Bound, Simplex
+from .bounds import MOST_SIZE, Bound, Simplex, magnitude
 from .function import Function
 from .of_numbers import Groups, Reals
 
@@ -56,7 +55,7 @@ class ResidualSums(Function):
         object.__setattr__(self, "edges", Groups(self.edges, closed="right").edges)
         if len(self.edges) > MOST_SIZE // 3:
             raise ParameterError("edges", len(self.edges), "must be fewer: 2^24 sums in all")
-        object.__setattr__(self, "reach", _check.positive("reach", self.reach))
+        object.__setattr__(self, "reach", magnitude("reach", self.reach))
 
     @property
     def bound(self) -> Bound:

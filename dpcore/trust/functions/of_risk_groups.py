@@ -50,7 +50,7 @@ class RiskGroupSums(Function):
     edges: Sequence[float]
 
     def __post_init__(self) -> None:
-        edges = _check.array("edges", self.edges, "iuf", "must be numbers").astype(np.float64)
+        edges = _check.doubles(_check.array("edges", self.edges, "iuf", "must be numbers"))
         if edges.ndim != 1 or edges.size < 2 or edges[0] != 0.0 or edges[-1] != 1.0:
             raise ParameterError("edges", self.edges, "must begin with 0 and end with 1")
         if not np.all(edges[:-1] < edges[1:]) or edges.size > MOST_SIZE // 4:

@@ -18,7 +18,7 @@ from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import KeyedSource, Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Neighbours, Privacy
-from ..functions.function import Function
+from ..functions.function import Function, check_function
 from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import Counts, Memory, Round, Sums, Words
 from ..protocol.trust_models import Bounded, Summing
@@ -141,6 +141,8 @@ class Central(Bounded, Summing, Advised):
         [14.14]
         [7.07]
         """
+        check_function(function)
+        _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         budget = Allowance.checked(self.epsilon, self.rho, neighbours, self.delta)
         return sum_noise(function.bound, budget, 1, 1, MOST_RECORDS, function.most_bits)

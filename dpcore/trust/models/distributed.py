@@ -12,7 +12,7 @@ from ... import _check
 from ...errors import ParameterError
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Neighbours, Privacy
-from ..functions.function import Function
+from ..functions.function import Function, check_function
 from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_CLIENTS, MOST_SERVERS
 from ..protocol.trust_models import Bounded, Summing, WithVectors
@@ -207,6 +207,8 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
         >>> noise.bits, noise.deviation(1000, is_whole=False).round(2)
         (25, array([10.]))
         """
+        check_function(function)
+        _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         if neighbours != "replace-one":
             what = "must be replace-one: how many clients report is public"

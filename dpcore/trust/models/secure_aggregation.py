@@ -15,7 +15,7 @@ from ...mechanisms.base import Work
 from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Neighbours, Privacy
-from ..functions.function import Function
+from ..functions.function import Function, check_function
 from ..functions.sum_noise import MOST_RECORDS, SumNoise, sum_noise
 from ..protocol.rounds import MOST_SERVERS
 from ..protocol.trust_models import Bounded, Summing, WithVectors
@@ -127,6 +127,8 @@ class SecureAggregation(Bounded, WithVectors, Summing, Advised):
         >>> SecureAggregation().sum_noise(Identity(0, 10)).bits
         21
         """
+        check_function(function)
+        _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         return sum_noise(function.bound, None, 1, 0, MOST_RECORDS, function.most_bits)
 

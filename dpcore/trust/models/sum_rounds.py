@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...noise.sources import KeyedSource, Source
-from ..functions.function import Function
+from ..functions.function import Function, check_function
 from ..functions.sum_noise import MOST_RECORDS, SumNoise, most_noise
 from ..protocol.rounds import Counts, FunctionRound, Memory, Sums, VectorsRound, Words
 from ..protocol.trust_models import Summing
@@ -29,6 +29,7 @@ class SumRound(FunctionRound):
     """What all rounds about a function have in common. Their cells are the words of a vector."""
 
     def __init__(self, trust: Summing, function: Function) -> None:
+        check_function(function)
         super().__init__(trust, function.size + 1)
         self._begin(trust, function)
 
@@ -101,6 +102,7 @@ class SharedSumRound(SumRound, SplitRound, VectorsRound):
     """Vectors with each client's share of the noise, which are split among the servers."""
 
     def __init__(self, trust: Summing, function: Function, receivers: int) -> None:
+        check_function(function)
         SplitRound.__init__(self, trust, function.size + 1, receivers)
         self._begin(trust, function)
 

@@ -71,6 +71,7 @@ class Answer:
     def __post_init__(self) -> None:
         _check.instance("protocol", self.protocol, Protocol, "must be a Protocol")
         _check.held("cells", self.cells, (None,))
+        _check.held("shares", self.shares, self.cells.shape)
         for name in ("total", "reports"):
             _check.integer(name, getattr(self, name), 0, 2**64 - 1)
         _check.instance("clients", self.clients, bytes, "must be bytes")

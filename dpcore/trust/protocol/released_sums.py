@@ -82,10 +82,12 @@ class ReleasedSum(Stored):
         check_provenance(self.privacy, self.mechanism)
         size = self.function.size
         for name in ("total", "deviation"):
-            numbers = _check.array(name, getattr(self, name), "iuf", "must be numbers")
+            numbers = _check.doubles(
+                _check.array(name, getattr(self, name), "iuf", "must be numbers")
+            )
             if numbers.shape != (size,) or not np.isfinite(numbers).all():
                 raise ParameterError(name, numbers.shape, f"must be ({size},) finite numbers")
-            object.__setattr__(self, name, numbers.astype(np.float64))
+            object.__setattr__(self, name, numbers)
         if np.any(self.deviation < 0):
             raise ParameterError("deviation", self.deviation.min(), "must be 0 or more")
         if self.n is not None:

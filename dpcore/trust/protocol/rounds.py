@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.base import Mechanism
 from ...noise.sources import Source
@@ -38,6 +39,7 @@ __all__ = [
 
 MOST_CLIENTS: Final = 2**40
 MOST_SERVERS: Final = 2**8
+_MOST_WORDS: Final = 2**32  # of a total; rounds have fewer
 
 Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]  # modulo 2^64
@@ -197,8 +199,8 @@ class Round(ABC):
 
     def __init__(self, trust: Mechanism, cells: int) -> None:
         self.trust: Any = trust
-        self.cells = cells
-        self.starts: Counts = np.array([0, cells])
+        self.cells = _check.integer("size", cells, 1, _MOST_WORDS)
+        self.starts: Counts = np.array([0, self.cells])
 
     @abstractmethod
     def report(self, cells: Counts, numbers: Counts, stream: Source) -> Sequence[bytes]:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...errors import DtypeError, ParameterError
 from ...mechanisms.base import Mechanism
 from ...mechanisms.tree import Tree
@@ -243,6 +244,11 @@ class Summing(TrustModel):
 def trust_models(kind: type | None = None) -> list[type[TrustModel]]:
     """Return all trust models of a kind that are defined, in alphabetical order.
 
+    Raises
+    ------
+    DtypeError
+        The kind is no class.
+
     Examples
     --------
     >>> from dpcore.trust import trust_models
@@ -250,6 +256,8 @@ def trust_models(kind: type | None = None) -> list[type[TrustModel]]:
     >>> len(own), [model.__name__ for model in own[:3]]
     (6, ['Central', 'DistributedNoise', 'FunctionSharing'])
     """
+    if kind is not None:
+        _check.instance("kind", kind, type, "must be a class, or None")
     models = (cls for cls in _known.values() if kind is None or issubclass(cls, kind))
     return sorted(
         (cls for cls in models if not inspect.isabstract(cls)), key=lambda cls: cls.__name__
