@@ -38,15 +38,21 @@ def _run(options: argparse.Namespace) -> str:
     curves = released(options, grid, mechanism, counts)
     make = equi_depth_bins if options.equi_depth else uniform_bins
     table = Reliability(make(curves, **given(options, make)), curves.privacy)
-    text = _summary(curves, table, options)
+    simulated = None if options.smooth else mechanism  # smoothed releases are not simulated
+    text = _summary(curves, table, simulated, options)
     draw = partial(picture, table, size=(5.5, 6.5), legend="upper left", title=options.y_score)
     written(options, curves.to_json, draw)
     return text
 
 
-def _summary(curves: ScoreCurves, table: Reliability, options: argparse.Namespace) -> str:
+def _summary(
+    curves: ScoreCurves,
+    table: Reliability,
+    mechanism: dpcore.mechanisms.Mechanism | None,
+    options: argparse.Namespace,
+) -> str:
     """Return a few lines about a release and its calibration."""
-    error = expected_calibration_error(curves, table.bins)
+    error = expected_calibration_error(curves, table.bins, mechanism=mechanism)
     most = maximum_calibration_error(curves, table.bins)
     rows = about_scores(curves, options) | {"ECE": f"{error:.4g}", "MCE": f"{most:.4g}"}
     heading = (

@@ -6,17 +6,18 @@ intervals contain this range, with margins for the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import REPLICATES, Releases, Simulation, blocks, check_released
+from ..curves.simulated_releases import REPLICATES, Releases, Simulation, blocks
 from .areas import UNSEEN
-from .binning import Bins, Cells, counted_bins, uniform_bins
+from .binning import Bins, Cells
 from .calibration import expected_calibration_error
+from .calibration_gaps import Gaps
 
 __all__ = [
     "expected_calibration_error_interval",
@@ -52,9 +53,9 @@ def expected_calibration_error_interval(
     -------
     Interval
         The interval is within [0, 1], and it is [0, 1] if the error of the mechanism is not known.
-        It contains the released error, for which every score is in the middle of its cell. Scores
-        may be anywhere in their cells, so even without noise the interval is up to one mean cell
-        wide: 0.001 on 1,024 equal cells. On ``Grid.integers(0, 1)``, scores are known.
+        It contains ``expected_calibration_error`` with the same arguments. Scores may be anywhere
+        in their cells, so even without noise the interval is up to one mean cell wide. On
+        ``Grid.integers(0, 1)``, scores are known.
 
     Raises
     ------
@@ -125,9 +126,8 @@ def _interval(
     also subadditive, so noise raises it by at most the least error of the noise itself.
     """
     width = deviations(level)
-    gaps, error = _Gaps.of(curves, bins), expected_calibration_error(curves, bins)
-    if mechanism is not None:
-        check_released("curves", curves.joint, mechanism)
+    gaps = Gaps.of(curves, bins)
+    error = expected_calibration_error(curves, bins, mechanism=mechanism)
     if not (np.isfinite(curves.joint.noise_deviation).all() and np.isfinite(error)):
         return Interval(0.0, 1.0)
     below = above = width * gaps.bound(*curves.deviations) if mechanism is None else 0.0
@@ -141,68 +141,8 @@ def _interval(
     return Interval(max(min(float(low), error), 0.0), min(max(float(high), error), 1.0))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Gaps:
-    """Positives minus the sum of scores in each bin, as linear functions of cumulative counts.
-
-    Scores may be anywhere in their cells. So the gap of a bin may be anywhere from its middle value
-    minus the sum of the records' half cells to this value plus this sum.
-
-    Parameters
-    ----------
-    middles, halves
-        (N,) the middles of the cells, and half of their widths.
-    ends
-        (B + 1,) the numbers of cells after which bins begin and end.
-    """
-
-    middles: Reals
-    halves: Reals
-    ends: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, curves: ScoreCurves, bins: int | Bins) -> _Gaps:
-        cells, counted = Cells.of(curves), counted_bins(curves, bins, uniform_bins)
-        ends = np.searchsorted(cells.edges, counted.edges, side="right") - 1
-        ends[0] = 0  # even if the first cell has no width
-        return cls(cells.middles, (cells.edges[1:] - cells.starts) / 2, ends)
-
-    def least(self, negatives: Reals, positives: Reals) -> Reals:
-        """Return the least sum of absolute gaps that counts allow, (..., N): (...)."""
-        gaps, places = self._gaps(negatives, positives)
-        return np.asarray(np.maximum(np.abs(gaps) - places, 0.0).sum(axis=-1))
-
-    def most(self, negatives: Reals, positives: Reals) -> Reals:
-        """Return the greatest sum of absolute gaps that counts allow, (..., N): (...)."""
-        gaps, places = self._gaps(negatives, positives)
-        return np.asarray((np.abs(gaps) + places).sum(axis=-1))
-
-    def _gaps(self, negatives: Reals, positives: Reals) -> tuple[Reals, Reals]:
-        """Return the gaps for the middles, and the sums of half cells, both (..., B)."""
-        below, above = (np.diff(counts, prepend=0.0) for counts in (negatives, positives))
-        gaps = self._by_bins(above * (1.0 - self.middles) - below * self.middles)
-        return gaps, self._by_bins((above + below) * self.halves)
-
-    def _by_bins(self, of_cells: Reals) -> Reals:
-        sums = np.cumsum(of_cells, axis=-1)
-        sums = np.concatenate([np.zeros((*sums.shape[:-1], 1)), sums], axis=-1)
-        return np.asarray(np.diff(sums[..., self.ends], axis=-1))
-
-    def bound(self, of_negatives: Reals, of_positives: Reals) -> float:
-        """Return a bound of the deviation of these sums, for any correlation of the noise."""
-        is_end = np.zeros(self.middles.size, bool)
-        is_end[self.ends[1:] - 1] = True
-        after, half_after = np.append(self.middles[1:], 0.0), np.append(self.halves[1:], 0.0)
-        both, within = self.middles + after, after - self.middles
-        two = np.append(np.full(self.middles.size - 1, 2.0), 1.0)  # bins that meet at a threshold
-        places = np.where(is_end, self.halves + half_after, np.abs(half_after - self.halves))
-        at_negatives = np.where(is_end, both, within) + places
-        at_positives = np.where(is_end, two - both, within) + places
-        return float(np.sum(at_negatives * of_negatives + at_positives * of_positives))
-
-
 def _reaches(
-    curves: ScoreCurves, mechanism: Releases | None, gaps: _Gaps, width: float, sampling: bool
+    curves: ScoreCurves, mechanism: Releases | None, gaps: Gaps, width: float, sampling: bool
 ) -> tuple[float, float]:
     """Return how far the true range may reach below and above the released one, times n.
 

@@ -107,11 +107,12 @@ def test_what_is_stored_is_what_is_printed_and_drawn(ran, command):
     out = ran(*argv, "--json", "o.json", "--plot", "o.svg")
     stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
     assert stored.privacy == dp.Privacy(2.0)
+    mechanism = dp.mechanisms.from_curve(stored.joint)
     assert f"positives   {stored.positives[-1]:.0f} (released)\n" in out
     if command == "calibration":
-        assert f"ECE         {expected_calibration_error(stored):.4g}\n" in out
+        error = expected_calibration_error(stored, mechanism=mechanism)
+        assert f"ECE         {error:.4g}\n" in out
     else:
-        mechanism = dp.mechanisms.from_curve(stored.joint)
         test = HosmerLemeshow.from_curves(stored, mechanism=mechanism)
         assert f"statistic   {test.statistic:.4g}, " in out
         assert f"p-value     {test.pvalue:.3g}, by 999 simulated releases\n" in out

@@ -279,6 +279,7 @@ for of_bins in (
 ):
     call(of_bins, curves=CURVES, bins=3)
 for of_bins in (
+    st.expected_calibration_error,
     st.expected_calibration_error_interval,
     st.population_expected_calibration_error_interval,
 ):

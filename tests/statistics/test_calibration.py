@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.mechanisms import Hierarchy
+from dpcore.mechanisms import Dawa, Hierarchy, HistogramQueries, NoNoise
 from dpcore.statistics.bayesian_binning import BayesianBinning
 from dpcore.statistics.binning import equi_depth_bins, uniform_bins
 from dpcore.statistics.calibration import (
@@ -140,6 +140,34 @@ def test_noise_moves_the_error_by_no_more_than_proven(data, size, seed, scale):
 
 
 @pytest.mark.needs_jit
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("mechanism", [Hierarchy(0.1), Dawa(0.1)], ids=str)
+def test_what_noise_adds_is_subtracted(mechanism, norm):
+    grid, rng = dp.Grid.uniform(0, 1, 40), RNG(1)
+    scores = rng.random(10_000)
+    labels = rng.random(scores.size) < scores
+    own, found = expected_calibration_error(exact(labels, scores, grid), norm=norm), []
+    for _ in range(20):
+        curves = dp.score_curves(labels, scores, grid, mechanism, rng=rng)
+        plain = expected_calibration_error(curves, norm=norm)
+        found.append((plain, expected_calibration_error(curves, 10, norm, mechanism)))
+    plain, less = np.transpose(found)
+    assert plain.mean() > 2 * own
+    assert abs(less.mean() - own) < 0.75 * abs(plain.mean() - own)
+    assert np.square(less - own).mean() < 0.75 * np.square(plain - own).mean()
+    assert (less >= 0.0).all()
+
+
+def test_nothing_is_subtracted_without_noise_or_without_its_error():
+    labels, scores, _ = miscalibrated(900, RNG(1))
+    grid = dp.Grid.uniform(0, 1, 40)
+    for mechanism in (NoNoise(), HistogramQueries(1.0)):
+        curves = dp.score_curves(labels, scores, grid, mechanism, rng=RNG(2))
+        plain = expected_calibration_error(curves)
+        assert expected_calibration_error(curves, mechanism=mechanism) == pytest.approx(plain)
+
+
+@pytest.mark.needs_jit
 def test_deviations_are_on_the_safe_side():
     labels, scores, _ = miscalibrated(60_000, RNG(1))
     grid = dp.Grid.uniform(0, 1, 64)
@@ -181,6 +209,11 @@ def on(low, high):
         (lambda: equi_depth_bins(on(0, 1), 0), dp.ParameterError, "bins"),
         (lambda: expected_calibration_error(on(0, 1), 2.5), dp.DtypeError, "bins"),
         (lambda: expected_calibration_error(on(0, 1), norm=3), dp.ParameterError, "norm"),
+        (
+            lambda: expected_calibration_error(on(0, 1), mechanism=Hierarchy(1.0)),
+            dp.ParameterError,
+            "mechanism",
+        ),
         (lambda: BayesianBinning.fit(on(0, 1), 5), dp.DtypeError, "sizes"),
         (lambda: BayesianBinning.fit(on(0, 1), []), dp.ParameterError, "sizes"),
         (lambda: BayesianBinning.fit(on(0, 1), [2, 0]), dp.ParameterError, "sizes"),

@@ -18,7 +18,7 @@ from dpcore.statistics import (
     population_expected_calibration_error_interval,
     uniform_bins,
 )
-from dpcore.statistics.calibration_intervals import _Gaps
+from dpcore.statistics.calibration_gaps import Gaps
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 100)
@@ -74,7 +74,7 @@ def test_gaps_are_what_the_error_is_made_of():
     grid = dp.Grid([0.0, 0.1, 0.4, 1.0])
     curves = dp.score_curves([0, 1, 1, 0, 1], [0.0, 0.05, 0.3, 0.9, 0.2], grid, NoNoise())
     for bins in (1, 2, 3, equi_depth_bins(curves, 4)):
-        gaps = replace(_Gaps.of(curves, bins), halves=np.zeros(grid.size))
+        gaps = replace(Gaps.of(curves, bins), halves=np.zeros(grid.size))
         total = float(gaps.most(curves.negatives, curves.positives))
         assert total == float(gaps.least(curves.negatives, curves.positives))
         assert total / 5 == pytest.approx(expected_calibration_error(curves, bins), abs=1e-12)
@@ -82,7 +82,7 @@ def test_gaps_are_what_the_error_is_made_of():
 
 def test_the_bound_is_the_sum_of_the_absolute_factors():
     grid = dp.Grid([0.1, 0.3, 0.35, 0.5, 0.9, 1.0])
-    gaps = _Gaps.of(dp.score_curves([0, 1], [0.1, 0.9], grid, NoNoise()), 3)
+    gaps = Gaps.of(dp.score_curves([0, 1], [0.1, 0.9], grid, NoNoise()), 3)
     negatives, positives = RNG(1).random((2, 6))
     total = 0.0
     for first, last in zip(gaps.ends[:-1], gaps.ends[1:], strict=True):
@@ -160,7 +160,7 @@ def test_scores_of_a_grid_of_whole_numbers_are_known():
     labels, scores = [0, 1, 1, 0, 0], [0, 1, 0, 1, 1]
     for mechanism in (NoNoise(), Hierarchy(5.0)):
         curves = dp.score_curves(labels, scores, dp.Grid.integers(0, 1), mechanism, rng=RNG(1))
-        gaps = _Gaps.of(curves, 2)
+        gaps = Gaps.of(curves, 2)
         counts = curves.negatives, curves.positives
         assert gaps.least(*counts) == gaps.most(*counts)
     exact = dp.score_curves(labels, scores, dp.Grid.integers(0, 1), NoNoise())
