@@ -20,7 +20,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy
 from ..summaries.grid import MOST_CELLS
 from .most_accurate import candidates, data_aware, error_of, pays, rank
-from .plan_shapes import expected_errors
+from .plan_shapes import expected_errors, expected_largest
 
 __all__ = ["Option", "Plan", "plan"]
 
@@ -42,6 +42,11 @@ class Option(Stored):
         The largest standard deviation of the noise at a threshold.
     on_shapes
         Simulated root mean squared errors of isotonic curves, for reference shapes of n records.
+    expected_largest
+        The expected largest error over the thresholds, simulated to about 5 %: n times the
+        expected Kolmogorov-Smirnov distance. It is infinite if the noise depends on the records.
+    largest_on_shapes
+        The same for isotonic curves on the reference shapes.
     """
 
     name: str = field(metadata=forms.TEXT)
@@ -51,15 +56,23 @@ class Option(Stored):
     on_shapes: Mapping[str, float] = field(
         default_factory=dict, metadata=forms.by_name(forms.NUMBER)
     )
+    expected_largest: float = field(default=math.inf, metadata=forms.NUMBER)
+    largest_on_shapes: Mapping[str, float] = field(
+        default_factory=dict, metadata=forms.by_name(forms.NUMBER)
+    )
 
     def __post_init__(self) -> None:
         _check.instance("name", self.name, str, "must be a string")
         check_mechanism("mechanism", self.mechanism)
-        for name in ("error", "largest_error"):
+        for name in ("error", "largest_error", "expected_largest"):
             _check.held(name, getattr(self, name))
-        _check.instance("on_shapes", self.on_shapes, Mapping, "must map names to numbers")
-        for error in self.on_shapes.values():
-            _check.held("on_shapes", error)
+        for name in ("on_shapes", "largest_on_shapes"):
+            _check.instance(name, getattr(self, name), Mapping, "must map names to numbers")
+            for error in getattr(self, name).values():
+                _check.held(name, error)
+        if set(self.on_shapes) != set(self.largest_on_shapes):
+            given = list(self.largest_on_shapes)
+            raise ParameterError("largest_on_shapes", given, "must have the shapes of on_shapes")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -111,12 +124,15 @@ class Plan(Stored):
     def __str__(self) -> str:
         width = max(len(option.name) for option in self.options)
         shapes = list(self.options[0].on_shapes)
-        heading = f"{'mechanism':<{width}}  {'RMSE':>9}  {'largest':>9}"
-        lines = ["  ".join([heading, *(f"{shape:>11}" for shape in shapes), "(counts)"])]
+        heading = f"{'mechanism':<{width}}  {'RMSE':>9}  {'largest':>9}  {'K-S':>9}"
+        unit = "(counts; RMSE / K-S)" if shapes else "(counts)"
+        lines = ["  ".join([heading, *(f"{shape:>17}" for shape in shapes), unit])]
         for option in self.options:
-            row = [f"{option.name:<{width}}"]
-            row += [f"{error:9.4g}" for error in (option.error, option.largest_error)]
-            row += [f"{option.on_shapes[shape]:11.4g}" for shape in shapes if option.on_shapes]
+            known = option.error, option.largest_error, option.expected_largest
+            row = [f"{option.name:<{width}}", *(f"{error:9.4g}" for error in known)]
+            for shape in shapes if option.on_shapes else ():
+                mean, largest = option.on_shapes[shape], option.largest_on_shapes[shape]
+                row.append(f"{f'{mean:.3g} / {largest:.3g}':>17}")
             lines.append("  ".join(row))
         return "\n".join([*lines, f"first: {self.why}"])
 
@@ -160,7 +176,7 @@ def plan(
         Errors are those before any post-processing. Isotonic regression lowers the total error of
         each mechanism further, by an amount that depends on the data. With n, the plan also has
         simulated errors of isotonic curves for some reference shapes, for Dawa and for the best
-        mechanism whose error has a closed form.
+        mechanism whose error has a closed form. "K-S" is the expected largest error.
 
     Raises
     ------
@@ -178,13 +194,13 @@ def plan(
     >>> found.best.describe()["name"]
     'hierarchy'
     >>> print(found)
-    mechanism                              RMSE    largest  (counts)
-    hierarchy                             17.73      21.64
-    hierarchy, HB's rule                  18.14      22.22
-    hierarchy, binary, equal budgets      29.23      34.94
-    histogram                             36.57      44.79
-    dyadic tree                           46.86      46.88
-    dyadic tree, the paper's scale        51.55      51.58
+    mechanism                              RMSE    largest        K-S  (counts)
+    hierarchy                             17.73      21.64      56.81
+    hierarchy, HB's rule                  18.14      22.22      55.69
+    hierarchy, binary, equal budgets      29.23      34.94      113.4
+    histogram                             36.57      44.79      75.71
+    dyadic tree                           46.86      46.88      154.9
+    dyadic tree, the paper's scale        51.55      51.58      170.5
     first: the least error
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
@@ -210,7 +226,9 @@ def _with_others(planned: Plan, also: Sequence[Mechanism], budget: Privacy) -> P
             what = "must have a noise_deviation of 0 or more for each count"
             raise ParameterError("also", name, what)
         largest = float(np.max(deviation))
-        options.append(Option(name, mechanism, error_of(mechanism, planned.size), largest))
+        errors = error_of(mechanism, planned.size), largest
+        most = expected_largest(mechanism, planned.size)
+        options.append(Option(name, mechanism, *errors, expected_largest=most))
     options.sort(key=lambda option: rank(option.error))
     return replace(planned, options=(planned.options[0], *options))
 
@@ -220,15 +238,17 @@ def _with_records(planned: Plan, buckets: Dawa | None, n: int) -> Plan:
     size, best = planned.size, planned.options[0]
     if buckets is None:
         return planned
-    option = Option("dawa", buckets, math.inf, math.inf, expected_errors(buckets, size, n))
-    others = (
-        replace(best, on_shapes=expected_errors(best.mechanism, size, n)),
-        *planned.options[1:],
-    )
+    option = _on_shapes(Option("dawa", buckets, math.inf, math.inf), size, n)
+    others = (_on_shapes(best, size, n), *planned.options[1:])
     edge = "n sqrt(8 rho) <= size / 4" if buckets.rho is not None else "n epsilon <= size^1.5"
     if pays(buckets, size, n):
         return Plan(size, (option, *others), edge)
     return Plan(size, (*others, option), f"the least error, not {edge}")
+
+
+def _on_shapes(option: Option, size: int, n: int) -> Option:
+    errors = expected_errors(option.mechanism, size, n)
+    return replace(option, on_shapes=errors.mean, largest_on_shapes=errors.largest)
 
 
 @lru_cache(maxsize=64)
@@ -238,7 +258,8 @@ def _plan(size: int, budget: Allowance) -> Plan:
     for name, mechanism in candidates(budget).items():
         try:
             mean, largest = error_of(mechanism, size), mechanism.noise_deviation(size).max()
-            options.append(Option(name, mechanism, mean, float(largest)))
+            most = expected_largest(mechanism, size)
+            options.append(Option(name, mechanism, mean, float(largest), expected_largest=most))
         except ParameterError as error:  # the budget is too small for this mechanism
             refusal = refusal or error
     if refusal and not options:

@@ -188,7 +188,7 @@ def suggest(
     grid = (_whole_grid(bounds, size) if integers else None) or Grid.uniform(lower, upper, size)
     size = grid.size
     mechanism = most_accurate(size, budget, n)
-    counts = max(expected_errors(mechanism, size, n).values())
+    counts = max(expected_errors(mechanism, size, n).mean.values())
     share = min(_rank_error(counts, size, n), 1.0)
     few = 0 if delta is not None else few_drawn(size, budget, n if budget.total_is_public else None)
     enough = None

@@ -151,9 +151,16 @@ def options(
 ) -> tuple[str, list[str]]:
     """Return a plan as a section of a page."""
     (name, value), plan = *budget.items(), dp.plan(size, **budget, neighbours=neighbours)
-    rows = ((each.name, f"{each.error:.4g}", f"{each.largest_error:.4g}") for each in plan)
+    rows = (
+        (
+            each.name,
+            *(f"{error:.4g}" for error in (each.error, each.largest_error)),
+            f"{each.expected_largest:.3g}",
+        )
+        for each in plan
+    )
     title = f"## {size:,} cells, {name} = {value:g}, {neighbours}"
-    return title, table(("mechanism", "RMSE", "largest"), rows)
+    return title, table(("mechanism", "RMSE", "largest", "K-S"), rows)
 
 
 def deltas() -> list[str]:
@@ -173,7 +180,11 @@ def with_records() -> tuple[str, str, list[str]]:
     for n in (10**3, 10**4, 10**5, 10**6):
         for place, option in enumerate(dp.plan(size, epsilon=epsilon, n=n)):
             if option.on_shapes:
-                errors = (f"{option.on_shapes[shape]:.3g}" for shape in REFERENCE_SHAPES)
+                both = option.on_shapes, option.largest_on_shapes
+                errors = (
+                    " / ".join(f"{errors[shape]:.3g}" for errors in both)
+                    for shape in REFERENCE_SHAPES
+                )
                 name = f"{option.name}, used" if place == 0 else option.name
                 rows.append((f"{n:,}", name, *errors))
     return (
@@ -181,8 +192,8 @@ def with_records() -> tuple[str, str, list[str]]:
         "With `n=`, a plan says which mechanism `dp.cdf` uses for n records. It uses DAWA, whose"
         f" error depends on the records, if $n \\epsilon \\le N^{{1.5}}$ ({size**1.5:,.0f} here)."
         " Otherwise it uses the first mechanism of the tables above ([dawa.md](../proofs/dawa.md),"
-        " section 4). The errors are simulated on reference shapes, for isotonic curves, in"
-        " counts.",
+        " section 4). The errors are simulated on reference shapes, for isotonic curves: RMSE /"
+        " K-S.",
         table(("n", "mechanism", *REFERENCE_SHAPES), rows),
     )
 
@@ -263,7 +274,8 @@ of records calls for it (see below). It then applies isotonic regression. Tables
 rule ([table.md](../guides/table.md), section 5).
 
 All errors are in counts. The tables show the root mean square error (RMSE) over the thresholds,
-and the largest standard deviation at any threshold. Divide by n for errors of F. *The paper* is
+the largest standard deviation at any threshold, and the expected largest error (K-S), which is
+simulated. Divide by n for errors of F, and for the Kolmogorov-Smirnov distance. *The paper* is
 Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution Functions*
 (the ECDF paper). HB is the rule for the branching of a hierarchy by Qardaji, Yang & Li (2013).
 

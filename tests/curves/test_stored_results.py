@@ -284,7 +284,11 @@ def test_errors_of_a_class_name_what_reads_the_rest():
 
 def test_a_plan_has_errors_on_the_same_shapes():
     data = json.loads(RESULTS["plan with infinite errors"].to_json())
-    shapes = [option["on_shapes"] for option in data["options"] if option["on_shapes"]]
-    shapes[-1]["few valwes"] = shapes[-1].pop("few values")
-    with pytest.raises(dp.FormatError, match="options must have errors on the same shapes"):
-        dp.load(json.dumps(data))
+    told = [option for option in data["options"] if option["on_shapes"]]
+    for name, words in (
+        ("on_shapes", "largest_on_shapes must have the shapes of on_shapes"),
+        ("largest_on_shapes", "options must have errors on the same shapes"),
+    ):
+        told[-1][name]["few valwes"] = told[-1][name].pop("few values")
+        with pytest.raises(dp.FormatError, match=words):
+            dp.load(json.dumps(data))

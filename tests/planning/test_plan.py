@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise, ToeplitzGaussian
 from dpcore.mechanisms.dawa import counting_error
 from dpcore.planning.most_accurate import most_accurate
-from dpcore.planning.plan_shapes import REFERENCE_SHAPES
+from dpcore.planning.plan_shapes import REFERENCE_SHAPES, expected_largest
 from dpcore.privacy.allowance import Allowance
 
 BOTH_KINDS = [{"epsilon": 1.0}, {"rho": 0.5}]
@@ -27,10 +27,46 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
         each = option.mechanism.noise_deviation(size)
         assert option.error == pytest.approx(np.sqrt(np.mean(each**2)))
         assert option.largest_error == each.max()
+        assert option.error / np.sqrt(3) <= option.expected_largest <= 6 * option.largest_error
         assert option.mechanism.privacy.neighbours == neighbours
     lines = str(plan).splitlines()
     assert len(lines) == len(plan.options) + 2
     assert lines[-1] == "first: the least error"
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+def test_the_expected_largest_error_of_noise_on_each_cell_is_that_of_a_random_walk(neighbours):
+    """sigma sqrt(N pi / 2), and for a bridge, whose end is known, times log(2)."""
+    size, mechanism = 4_096, Histogram(rho=1e-4, neighbours=neighbours)
+    (option,) = (
+        each for each in dp.plan(size, rho=1e-4, neighbours=neighbours) if each.name == "histogram"
+    )
+    assert option.mechanism == mechanism
+    sigma = np.sqrt(mechanism.tree(size).variances[-1])
+    known = sigma * np.sqrt(size * np.pi / 2) * (1 if "add" in neighbours else np.log(2))
+    assert option.expected_largest == pytest.approx(known, rel=0.15)
+
+
+@pytest.mark.needs_jit
+def test_the_largest_error_on_a_large_grid_grows_as_the_root_mean_square_does():
+    for mechanism in (Histogram(1.0), Hierarchy(1.0)):
+        small, large = 2**16, 2**17
+        ratio = expected_largest(mechanism, large) / expected_largest(mechanism, small)
+        growth = mechanism.mean_squared_error(large) / mechanism.mean_squared_error(small)
+        assert ratio == pytest.approx(np.sqrt(growth))
+        rng = np.random.default_rng(1)
+        noise = mechanism.release(np.zeros(large, np.int64), rng=rng, replicates=60)
+        drawn = np.abs(noise).max(axis=1).mean()
+        assert expected_largest(mechanism, large) == pytest.approx(drawn, rel=0.2)
+
+
+def test_what_depends_on_the_records_has_no_expected_largest_error():
+    assert expected_largest(Dawa(1.0), 64) == np.inf
+    assert expected_largest(NoNoise(), 64) == 0.0
+    plan = dp.plan(64, epsilon=1.0, n=100, also=[Dawa(0.5), Hierarchy(0.5)])
+    most = {str(each.mechanism.describe()): each.expected_largest for each in plan}
+    assert most[str(Dawa(0.5).describe())] == most[str(plan.best.describe())] == np.inf
+    assert most[str(Hierarchy(0.5).describe())] > most[str(Hierarchy(1.0).describe())] > 0.0
 
 
 def test_the_winners():
@@ -206,7 +242,9 @@ def test_what_the_plan_says_is_what_is_taken(budget):
         assert plan.options[0] in told
         for option in told:
             assert tuple(option.on_shapes) == REFERENCE_SHAPES
-            assert all(0 <= error < n for error in option.on_shapes.values())
+            assert tuple(option.largest_on_shapes) == REFERENCE_SHAPES
+            for shape, error in option.on_shapes.items():
+                assert 0 <= error <= option.largest_on_shapes[shape] <= n
         assert ("size / 4" if "rho" in budget else "size^1.5") in plan.why
         assert str(plan).splitlines()[-1] == f"first: {plan.why}"
         names.add(curve.mechanism["name"] == "dawa")
