@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DtypeError, FormatError, ParameterError
 from . import forms
-from .cdf import CDF
+from .cdf import CDF, check_knots
 from .rows import CurveRows, Kind
 from .stored import header, made, parsed
 
@@ -24,7 +24,7 @@ __all__ = ["groups_of", "table_of"]
 _KEY: Final = b"dpcore"  # of the metadata
 _NUMBERS: Final = ("counts", "raw", "noise_deviation")
 _TEXTS: Final = ("privacy", "mechanism")  # JSON; most groups have the same
-_COLUMNS: Final = ("group", "n", *_NUMBERS, *_TEXTS, "releases")
+_COLUMNS: Final = ("group", "n", *_NUMBERS, "knots", *_TEXTS, "releases")
 
 
 def table_of(begin: dict[str, Any], groups: Sequence[Hashable], rows: CurveRows) -> Table:
@@ -58,6 +58,9 @@ def table_of(begin: dict[str, Any], groups: Sequence[Hashable], rows: CurveRows)
         "counts": numbers(rows.counts),
         "raw": arrow.nulls(len(rows)) if raw is None else numbers(raw),
         "noise_deviation": numbers(rows.deviations[rows.deviation_of]),
+        "knots": arrow.array(
+            [rows.knots[at] for at in rows.deviation_of.tolist()], arrow.list_(arrow.int64())
+        ),
         "privacy": texts([forms.PRIVACY["dump"](kind.privacy) for kind in rows.kinds]),
         "mechanism": texts([forms.DESCRIPTION["dump"](kind.mechanism) for kind in rows.kinds]),
         "releases": arrow.array(
@@ -119,6 +122,7 @@ def groups_of(begin: dict[str, Any], table: Any) -> tuple[tuple[Any, ...], Curve
         raw,
         curve.name,
         tuple(map(tuple, _without_null(given, "releases").to_pylist())),
+        tuple(_knots(given, curve.grid.size)),
     )
     return tuple(_without_null(given, "group").to_pylist()), rows
 
@@ -144,6 +148,16 @@ def _own(row: dict[str, Any]) -> dict[str, Any]:
     runs = [[None if one == np.inf else one, 1] for one in row["noise_deviation"] or ()]
     row["noise_deviation"] = runs
     return {name: value for name, value in row.items() if value is not None}
+
+
+def _knots(given: Table, size: int) -> Iterator[NDArray[np.int64] | None]:
+    for knots in given["knots"].combine_chunks():
+        if not knots.is_valid:
+            yield None
+            continue
+        own = knots.values.to_numpy(zero_copy_only=False)
+        check_knots(own, size)
+        yield own
 
 
 def _without_null(given: Table, name: str) -> Any:

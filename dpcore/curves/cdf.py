@@ -19,7 +19,15 @@ from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, check_grid, edges_of
 from . import forms
-from .confidence import Interval, band_of, deviations, reached_in
+from .confidence import (
+    Interval,
+    around,
+    at_knots,
+    band_of,
+    deviations,
+    deviations_of_noise,
+    reached_in,
+)
 from .inversion import Method, are_whole, crossings, places, rises, within
 from .provenance import check_provenance, fresh_identifier
 from .shapes import float_or_array
@@ -83,6 +91,11 @@ class CDF(Stored):
         ``combine``, ``average``, ``compare`` and ``interval`` do not take a copy for another
         release. Curves that differ in them alone are equal. Empty: a new random one is drawn,
         unless the release is simulated.
+    knots
+        (K,) indices of the thresholds at which the error is noise alone, ascending, with the last
+        one, N - 1. Between two of them the release was a straight line, as in a bucket of DAWA, and
+        ``noise_deviation`` is an estimate. There bands reach from the lower end at the knot before
+        to the upper end at the knot after. None: all thresholds.
 
     Raises
     ------
@@ -116,6 +129,7 @@ class CDF(Stored):
     releases: tuple[str, ...] = field(
         default=(), metadata=forms.optional(forms.tuple_of(forms.TEXT)), compare=False
     )
+    knots: NDArray[np.int64] | None = field(default=None, metadata=forms.optional(forms.KNOTS))
 
     def __post_init__(self) -> None:
         check_grid("grid", self.grid)
@@ -138,6 +152,8 @@ class CDF(Stored):
             _check_counts("raw", self.raw, self.grid.size, self.n)
             if not steps:
                 raise ParameterError("raw", "given", "must be None: the counts themselves are raw")
+        if self.knots is not None:
+            check_knots(self.knots, self.grid.size)
         known = self.releases
         if not isinstance(known, tuple) or not all(isinstance(one, str) for one in known):
             raise DtypeError("releases", type(known).__name__, "must be a tuple of strings")
@@ -331,11 +347,8 @@ class CDF(Stored):
         count as if they lay in its end cells. O(N) for each p.
 
         docs/measured/intervals.md measures how often intervals cover. They cover at least as often
-        as the level says if the noise is known in closed form and practically normal. Laplace noise
-        is practically normal for levels up to 95 %. Beyond 95 %, intervals fail more often. If the
-        noise is estimated (DAWA, the default where n epsilon is small), intervals cover as often as
-        the level says only on average over p, and much less often beside values that many records
-        share.
+        as the level says if the noise is known in closed form, as it is at the ``knots`` of DAWA's
+        curves. If the noise is estimated (for local reports), they cover so on average over p.
 
         Examples
         --------
@@ -391,11 +404,12 @@ class CDF(Stored):
         """Return the standard deviation of the mechanism's error in F at each threshold, (N,).
 
         It is for the curve as the mechanism released it, in closed form or estimated, as
-        ``noise_deviation`` is. Bands by estimates cover on average over thresholds
-        (docs/measured/intervals.md). The standard error includes neither sampling error, nor the
-        noise in an n that is released, which ``band`` includes. Isotonic regression can only lower
-        the total squared error. So for ``isotonic`` the standard error is on the safe side on
-        average. At single thresholds, and for ``smooth``, it is a guide.
+        ``noise_deviation`` is. Between ``knots``, it is an estimate, and 1.96 of them cover less
+        often than ``band`` beside values that many records share. The standard error includes
+        neither sampling error, nor the noise in an n that is released, which ``band`` includes.
+        Isotonic regression can only lower the total squared error. So for ``isotonic`` the standard
+        error is on the safe side on average. At single thresholds, and for ``smooth``, it is a
+        guide.
 
         Examples
         --------
@@ -410,13 +424,15 @@ class CDF(Stored):
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
-        The ends are within [0, 1]. The noise is a sum of many terms, and is taken as normal. If it
-        is a sum of few Laplace terms, intervals at levels above 95 % fail more often. If n is
-        released, too, its noise is taken at its worst. At a threshold where the mechanism's error
-        is not known, F lies between its values at the nearest thresholds where the error is known.
-        There the interval reaches from the lower end of the interval before it to the upper end of
-        the interval after it. From ``grid.lower`` to the first threshold, F is between 0 and the
-        first upper end.
+        The ends are within [0, 1]. Gaussian noise is taken as normal. For sums of Laplace terms,
+        the interval is wide enough for a single term, which has the longest tails. If n is
+        released, too, its noise is taken at its worst. The interval is around the count as
+        released, if ``raw`` is known, and reaches to the processed one if that is outside: isotonic
+        regression moves the ends of flat parts of F alike in all releases. At a threshold where the
+        error is not known, or is more than noise (between ``knots``), F lies between its values at
+        the nearest thresholds where the error is known. There the interval reaches from the lower
+        end of the interval before it to the upper end of the interval after it. From ``grid.lower``
+        to the first threshold, F is between 0 and the first upper end.
 
         Examples
         --------
@@ -426,9 +442,9 @@ class CDF(Stored):
         >>> curve = dp.cdf(range(1000), dp.Grid.uniform(0, 1000, 4), mechanism)
         >>> low, high = curve.band()
         >>> (high - low).round(3)
-        array([0.01 , 0.011, 0.01 , 0.   ])
+        array([0.01 , 0.012, 0.01 , 0.   ])
         """
-        return band_of(self.counts, self.n, self.noise_deviation, deviations(level))
+        return self._band(deviations_of_noise(level, self.privacy), 0.0)
 
     def mean(self) -> Any:
         """Return the mean of the records, a float; on a grid of times, a time.
@@ -833,12 +849,12 @@ class CDF(Stored):
     ) -> Interval[Any]:
         """Return intervals for noise and this multiple of the sampling variance."""
         _check.choice("method", method, Method)
-        shares, width = _check.probabilities("p", p), deviations(level)
+        shares = _check.probabilities("p", p)
+        width = deviations_of_noise(level, self.privacy)
         cells = np.empty((2, shares.size), np.int64)
         for i, share in enumerate(shares.ravel().tolist()):
             deviation = math.sqrt(sampling * self.n * share * (1.0 - share))
-            band = band_of(self.counts, self.n, self.noise_deviation, width, deviation)
-            cells[:, i] = reached_in(*band, share)
+            cells[:, i] = reached_in(*self._band(width, deviation), share)
         first, last = cells.reshape(2, *shares.shape)
         if method == "inverted_cdf":
             low, high = self.grid.positions[first], self.grid.positions[last]
@@ -851,6 +867,15 @@ class CDF(Stored):
         whole = self._are_whole and method == "linear"
         ends = (self.grid.shown(np.asarray(end), whole=whole) for end in (low, high))
         return Interval(*map(float_or_array, ends))
+
+    def _band(
+        self, width: float, sampling: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals of so many deviations, with this one of sampling."""
+        known = at_knots(self.knots, self.grid.size)
+        released = self.counts if self.raw is None else self.raw
+        low, high = band_of(released, self.n, self.noise_deviation, width, sampling, known)
+        return around(low, high, self.counts / self.n)
 
     def _masses(self) -> NDArray[np.float64]:
         """Return the share of records in each cell, (N,)."""
@@ -951,6 +976,15 @@ def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:
         raise ParameterError(argument, wrong, "must be finite, and within 2^256 of 0")
     if counts[-1] != n:
         raise ParameterError(argument, counts[-1], f"must end with n, {n}")
+
+
+def check_knots(knots: Any, size: int) -> None:
+    """Refuse what are no knots of a curve of N counts."""
+    _check.held("knots", knots, np.shape(knots), "i")
+    rises = knots.ndim == 1 and knots.size > 0 and knots[0] >= 0 and np.all(np.diff(knots) > 0)
+    if not rises or knots[-1] != size - 1:
+        what = f"must be ascending indices of thresholds, with the last one, {size - 1}"
+        raise ParameterError("knots", knots, what)
 
 
 def _check_array(argument: str, array: Any, dtypes: tuple[np.dtype[Any], ...], size: int) -> None:

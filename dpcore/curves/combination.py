@@ -275,7 +275,13 @@ def _combined(
         integers=_are_integers(curves, grid),
         name=curves[0].name if len({curve.name for curve in curves}) == 1 else None,
         releases=tuple(sorted({one for curve in curves for one in curve.releases})),
+        knots=_common_knots([curve.knots for curve in curves]),
     )
+
+
+def _common_knots(of_each: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    stated = [knots for knots in of_each if knots is not None]
+    return reduce(np.intersect1d, stated) if stated else None
 
 
 def _widest(grids: Sequence[Grid]) -> Grid:

@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..privacy.guarantees import Privacy
 
 __all__ = [
     "Interval",
+    "around",
+    "at_knots",
     "band_of",
     "deviations",
     "deviations_at_once",
+    "deviations_of_noise",
     "from_neighbours",
     "reached_in",
 ]
@@ -52,6 +56,30 @@ def deviations(level: float) -> float:
         level is not a number between 0 and 1.
     """
     return -NormalDist().inv_cdf((1.0 - _check.proportion("level", level)) / 2)
+
+
+def deviations_of_noise(level: float, privacy: Privacy) -> float:
+    """Return how many standard deviations an interval for one noisy count reaches.
+
+    Gaussian noise is taken as normal. A sum of Laplace terms has longer tails, and the longest ones
+    if it is one term. So the interval is wide enough for that, too: 2.12 deviations at 95 %.
+
+    Parameters
+    ----------
+    level
+        The level of confidence.
+    privacy
+        The guarantee of the release, which tells the kind of noise.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        level is not a number between 0 and 1.
+    """
+    normal = deviations(level)
+    if privacy.rho is not None or privacy.delta > 0.0:
+        return normal
+    return max(normal, -math.log(1.0 - level) / math.sqrt(2.0))
 
 
 def deviations_at_once(level: float, count: int, length: float) -> float:
@@ -103,6 +131,7 @@ def band_of(
     noise_deviation: NDArray[np.float64],
     width: float,
     sampling_deviation: float = 0.0,
+    known: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of intervals for F at each threshold, each (..., N): ``CDF.band``.
 
@@ -115,6 +144,9 @@ def band_of(
         The number of standard deviations that the intervals reach.
     sampling_deviation
         The standard deviation of each count but the last because the records are a random sample.
+    known
+        (..., N) where the error is noise alone, as ``at_knots`` returns it. None: wherever the
+        deviation is finite.
     """
     total = np.asarray(n, np.float64)[..., np.newaxis]
     of_n = width * noise_deviation[..., -1:]
@@ -127,9 +159,31 @@ def band_of(
         low = np.where(np.isfinite(of_n), (counts - reach) / (total + of_n), 0.0)
         high = np.where(total > of_n, (counts + reach) / (total - of_n), 1.0)
     low[..., -1] = high[..., -1] = 1.0
-    known = np.isfinite(reach)
+    known = np.isfinite(reach) if known is None else known & np.isfinite(reach)
     known[..., -1] = True
     return from_neighbours(low, high, known)
+
+
+def around(
+    low: NDArray[np.float64], high: NDArray[np.float64], shares: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a band of the released counts that also contains the processed ones, (..., N) each.
+
+    Isotonic regression moves counts up where a flat part of F ends, and down where it begins, and
+    it moves them alike in all releases. So intervals that have a processed count in their middle
+    miss F there too often. Intervals of the released counts do not.
+    """
+    shares = np.clip(shares, 0.0, 1.0)
+    return np.minimum(low, shares), np.maximum(high, shares)
+
+
+def at_knots(knots: NDArray[np.int64] | None, size: int) -> NDArray[np.bool_]:
+    """Return at which of N thresholds the error of a count is noise alone, (N,): ``CDF.knots``."""
+    if knots is None:
+        return np.ones(size, np.bool_)
+    known = np.zeros(size, np.bool_)
+    known[knots] = True
+    return known
 
 
 def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) -> tuple[int, int]:

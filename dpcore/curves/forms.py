@@ -28,6 +28,7 @@ __all__ = [
     "DEVIATIONS",
     "FLAG",
     "GRID",
+    "KNOTS",
     "MECHANISM",
     "MOST",
     "NOT_STORED",
@@ -359,6 +360,7 @@ CELLS: Final = _cells(_grid_of, 1, (0,))
 SCORE_CELLS: Final = _cells(_grid_of, 2, (0, 1))
 TABLE_CELLS: Final = _cells(_table_grid_of, 1, (0, 1))
 COUNTS: Final = form(np.ndarray.tolist, _counts)
+KNOTS: Final = form(np.ndarray.tolist, _counts)  # the class checks that they are indices
 DEVIATIONS: Final = form(_runs, _deviations)
 
 

@@ -18,7 +18,7 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from .cdf import CDF, tree_base
-from .confidence import Interval, band_of, reached_in_rows
+from .confidence import Interval, around, at_knots, band_of, reached_in_rows
 from .inversion import are_whole, crossings_of_rows, places, within_rows
 from .provenance import fresh_identifier
 from .smoothing import Norm, smooth_rows
@@ -50,6 +50,8 @@ class CurveRows(Sequence[CDF]):
         The kinds, and (B,) the kind of each curve.
     deviations, deviation_of
         (D, N) standard deviations of the noise, and (B,) which row of them is each curve's.
+    knots
+        D of them, as in ``CDF``; empty: None for all.
     raw
         (B, N), or None, as in ``CDF``.
     releases
@@ -69,8 +71,11 @@ class CurveRows(Sequence[CDF]):
     raw: NDArray[Any] | None = None
     name: str | None = None
     releases: tuple[tuple[str, ...], ...] = ()
+    knots: tuple[NDArray[np.int64] | None, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.knots:
+            object.__setattr__(self, "knots", (None,) * len(self.deviations))
         if not self.releases and not self.privacy.simulated:
             whole = fresh_identifier()
             own = tuple((f"{whole} {at}",) for at in range(len(self)))
@@ -110,6 +115,7 @@ class CurveRows(Sequence[CDF]):
             None if any(curve.raw is None for curve in curves) else np.stack(raw),
             first.name,
             tuple(curve.releases for curve in curves),
+            tuple(curve.knots for curve in curves),
         )
 
     def __len__(self) -> int:
@@ -132,6 +138,7 @@ class CurveRows(Sequence[CDF]):
             None if self.raw is None else self.raw[i],
             self.name,
             self.releases[i] if self.releases else (),
+            self.knots[self.deviation_of[i]],
         )
 
     @property
@@ -200,9 +207,17 @@ class CurveRows(Sequence[CDF]):
         """Return the ends of intervals of so many deviations for F, (B, N) each."""
         low, high = (np.empty(self.counts.shape) for _ in range(2))
         for part in self._blocks():
-            own = self.deviations[self.deviation_of[part]]
-            low[part], high[part] = band_of(self.counts[part], self.n[part], own, width)
+            low[part], high[part] = self._band(part, width)
         return low, high
+
+    def _band(self, part: slice, width: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        of = self.deviation_of[part]
+        size = self.grid.size
+        known = np.stack([at_knots(self.knots[at], size) for at in of.tolist()])
+        released = self.counts if self.raw is None else self.raw
+        n, deviations = self.n[part], self.deviations[of]
+        low, high = band_of(released[part], n, deviations, width, known=known)
+        return around(low, high, self.counts[part] / n[:, np.newaxis])
 
     def quantile_interval(
         self, p: NDArray[np.float64], width: float, *, by_thresholds: bool
@@ -210,8 +225,7 @@ class CurveRows(Sequence[CDF]):
         """Return intervals of so many deviations for quantiles, (B, P) each."""
         first, last = (np.empty((len(self), p.size), np.int64) for _ in range(2))
         for part in self._blocks():
-            own = self.deviations[self.deviation_of[part]]
-            band = band_of(self.counts[part], self.n[part], own, width)
+            band = self._band(part, width)
             for i, share in enumerate(p.tolist()):
                 first[part, i], last[part, i] = reached_in_rows(*band, share)
         grid, whole = self.grid, self._are_whole

@@ -14,6 +14,7 @@ from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from . import forms
 from .cdf import CDF
+from .confidence import at_knots
 from .provenance import Noises
 from .shown import cost, line
 from .smoothing import Norm, Solver
@@ -134,6 +135,7 @@ class ScoreCurves(Stored):
                 [deviations[0][:-1], [spread], deviations[1][1:], [0.0]]
             ),
             releases=(*negatives.releases, *positives.releases),
+            knots=_knots_of_both(negatives, positives),
         )
         return cls(grid, joint)
 
@@ -205,6 +207,12 @@ class ScoreCurves(Stored):
         return joint[: self.grid.size], joint[self._before_positives] + joint[-1]
 
     @property
+    def known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where the errors in ``negatives`` and in ``positives`` are noise alone, each (N,)."""
+        joint = at_knots(self.joint.knots, self.joint.grid.size)
+        return joint[: self.grid.size], joint[self._before_positives]
+
+    @property
     def _before_positives(self) -> slice:
         """The places where the joint curve counts all but the positives up to each threshold."""
         last = self.joint.grid.size - 2
@@ -249,3 +257,13 @@ class ScoreCurves(Stored):
 def numbered(size: int) -> Grid:
     """Return a grid with the thresholds 1, ..., size, whose cells are numbered."""
     return Grid.integers(1, size)
+
+
+def _knots_of_both(negatives: CDF, positives: CDF) -> NDArray[np.int64] | None:
+    """Return the knots of the joint curve of two classes that were released separately."""
+    if negatives.knots is None and positives.knots is None:
+        return None
+    size = negatives.grid.size - 1
+    first, last = (at_knots(curve.knots, size + 1)[:size] for curve in (negatives, positives))
+    both = np.concatenate([first[:-1], [first[-1] and last[-1]], last[-2::-1], [True]])
+    return np.flatnonzero(both)

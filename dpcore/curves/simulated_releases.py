@@ -23,6 +23,7 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
 from ..privacy.spending import unwatched
 from .cdf import CDF
+from .confidence import at_knots
 
 __all__ = [
     "REPLICATES",
@@ -173,14 +174,10 @@ class Simulation:
     def of_losses(self, replicates: int, rng: np.random.Generator) -> Reals:
         """Return counts of the truth that are off by what a release has lost, (replicates, N).
 
-        A loss has a random sign. Signs are independent between runs of thresholds that end where
-        the deviation is smallest, as at the ends of buckets.
+        A loss has a random sign. Signs are independent between runs of thresholds that begin at a
+        knot.
         """
-        deviation, middle = self.curve.noise_deviation, slice(1, -1)
-        is_end = np.zeros(deviation.size, bool)
-        falls, rises = deviation[middle] < deviation[:-2], deviation[middle] <= deviation[2:]
-        is_end[middle] = falls & rises
-        runs = np.cumsum(is_end)
+        runs = np.cumsum(at_knots(self.curve.knots, self.truth.size))
         signs = rng.choice([-1.0, 1.0], (replicates, runs[-1] + 1))
         return self._processed(self.truth + signs[:, runs] * self.losses)
 

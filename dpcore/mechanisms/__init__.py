@@ -8,7 +8,7 @@ imports no statistic.
 from __future__ import annotations
 
 from .adaptive import AdaptiveQuantiles
-from .base import Mechanism
+from .base import Mechanism, Released
 from .dawa import Dawa
 from .descriptions import from_curve
 from .dyadic import Dyadic
@@ -31,6 +31,7 @@ __all__ = [
     "Mechanism",
     "NoNoise",
     "PolynomialProjection",
+    "Released",
     "ToeplitzGaussian",
     "above_threshold",
     "exponential_mechanism",

@@ -66,6 +66,26 @@ class Work(NamedTuple):
     fill_rows: Callable[[NDArray[np.int64], NDArray[Any], Source], None] | None = None
 
 
+class Released(NamedTuple):
+    """A release, and what is known of its error.
+
+    Parameters
+    ----------
+    counts
+        (N,) the noisy cumulative counts.
+    deviation
+        (N,) the standard deviations of their errors.
+    knots
+        (K,) the thresholds, as indices from 0 in ascending order up to N - 1, whose errors are
+        noise alone. Between two of them the counts are on a straight line, and the deviation is an
+        estimate of the noise and of what the line misses. None: all thresholds.
+    """
+
+    counts: NDArray[Any]
+    deviation: NDArray[np.float64]
+    knots: NDArray[np.int64] | None = None
+
+
 class Mechanism(ABC):
     """A way to release cumulative counts over a grid of N cells; the base of all mechanisms.
 
@@ -269,22 +289,24 @@ class Mechanism(ABC):
 
     def release_rows(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[NDArray[np.int64] | None, ...]]:
         """Return what ``release_with_deviation`` does for each row of (B, N) counts.
 
         Returns
         -------
-        released
+        counts
             (B, N).
         deviation
             (B, N), or (1, N) where it is the same for all rows.
+        knots
+            B of them, or one if there is one row of deviations.
 
         Examples
         --------
         >>> import numpy as np
         >>> from dpcore.mechanisms import Dyadic
         >>> counts, rng = np.array([[40, 30, 20, 10], [4, 3, 2, 1]]), np.random.default_rng(1)
-        >>> released, deviation = Dyadic(epsilon=1.0).release_rows(counts, rng=rng)
+        >>> released, deviation, _ = Dyadic(epsilon=1.0).release_rows(counts, rng=rng)
         >>> released.shape, deviation.round(2)
         ((2, 4), array([[4.85, 4.85, 4.85, 0.  ]]))
         """
@@ -293,13 +315,14 @@ class Mechanism(ABC):
             self.noise_deviation(exact.shape[1])  # refuses a budget too small for any row
             cost = len(exact) * replace(self.privacy, simulated=rng is not None)
             with spending(cost, f"{own.__name__}.release_rows"):  # of all rows, or of none
-                pairs = [self.release_with_deviation(row, rng=rng) for row in exact]
-            released, deviations = zip(*pairs, strict=True)
-            return np.stack(released), np.stack(deviations)
+                each = [self.release_with_deviation(row, rng=rng) for row in exact]
+            released, deviations, knots = zip(*each, strict=True)
+            return np.stack(released), np.stack(deviations), knots
         rows = self.release(exact, rng=rng)
         if own.estimated_deviation is Mechanism.estimated_deviation:
-            return rows, self.estimated_deviation(rows[0])[np.newaxis]
-        return rows, np.stack([self.estimated_deviation(row) for row in rows])
+            return rows, self.estimated_deviation(rows[0])[np.newaxis], (None,)
+        of_rows = np.stack([self.estimated_deviation(row) for row in rows])
+        return rows, of_rows, (None,) * len(rows)
 
     def estimated_deviation(self, released: NDArray[Any]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each count of a release, (N,).
@@ -320,22 +343,23 @@ class Mechanism(ABC):
 
     def release_with_deviation(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return a release, and the standard deviation of the noise in its counts, both (N,).
+    ) -> Released:
+        """Return a release, and the standard deviation of the error in its counts, both (N,).
 
-        A mechanism that finds out its error during the release says here how large it is.
+        A mechanism that finds out its error during the release says here how large it is, and where
+        the error is more than noise.
 
         Examples
         --------
         >>> import numpy as np
         >>> from dpcore.mechanisms import Dyadic
         >>> counts, rng = np.array([40, 30, 20, 10]), np.random.default_rng(1)
-        >>> released, deviation = Dyadic(epsilon=1.0).release_with_deviation(counts, rng=rng)
+        >>> released, deviation, _ = Dyadic(epsilon=1.0).release_with_deviation(counts, rng=rng)
         >>> released, deviation.round(2)
         (array([ 32,  70,  95, 100]), array([4.85, 4.85, 4.85, 0.  ]))
         """
         released = self.release(counts, rng=rng)
-        return released, self.estimated_deviation(released)
+        return Released(released, self.estimated_deviation(released))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.

@@ -19,7 +19,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..privacy.spending import releasing
 from ..summaries.grid import MOST_CELLS
-from .base import Mechanism, Work
+from .base import Mechanism, Released, Work
 from .bucket_counts import Records, Stages, deviation, line
 from .buckets import Scales, scales
 from .hierarchy import Hierarchy
@@ -137,8 +137,8 @@ class Dawa(Mechanism):
 
     def release_with_deviation(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a release and an estimate of its own error, both (N,).
+    ) -> Released:
+        """Return a release and an estimate of its own error, both (N,), and the ends of buckets.
 
         Parameters
         ----------
@@ -154,6 +154,8 @@ class Dawa(Mechanism):
             closed form at the ends of buckets, and the uneven spread of records inside a bucket,
             from the noisy costs. It is computed from released numbers (docs/proofs/dawa.md, section
             3).
+        knots
+            The last cell of each bucket.
 
         Raises
         ------
@@ -165,18 +167,21 @@ class Dawa(Mechanism):
         >>> import numpy as np
         >>> from dpcore.mechanisms import Dawa
         >>> counts, rng = np.array([0, 0, 0, 500, 480, 20, 0, 0]), np.random.default_rng(1)
-        >>> released, deviation = Dawa(epsilon=0.1).release_with_deviation(counts, rng=rng)
+        >>> released, deviation, knots = Dawa(0.1).release_with_deviation(counts, rng=rng)
         >>> released.round(1)
         array([ -71.8,  -53.5,  -19.2,  503. ,  996.2, 1000.5, 1018.8, 1000. ])
         >>> deviation.round(1)
         array([26.5, 34.6, 38.7, 40. , 38.7, 34.6, 26.5,  0. ])
+        >>> knots
+        array([3, 7])
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as in ``release``
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
         with releasing(self.privacy, "Dawa.release", rng):
             buckets = records.find_buckets(stream)
             ends, tree = records.count_buckets(buckets.edges, stream)
-        return line(buckets.edges, ends), deviation(buckets, tree, ends)
+        errors = deviation(buckets, tree, ends)
+        return Released(line(buckets.edges, ends), errors, buckets.edges[1:] - 1)
 
 
 def signal_of(dawa: Dawa, n: int) -> float:

@@ -449,10 +449,13 @@ def _release_groups(
     simulated = rng is not None
     of_all = replace(privacy, simulated=privacy.simulated or simulated)
     released: list[tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64]]] = []
+    knots: list[NDArray[np.int64] | None] = []
     with spending(of_all, what, check):
         for kind, mechanism in enumerate(mechanisms):
             own = np.flatnonzero(kind_of == kind)
-            released.append((own, *mechanism.release_rows(counts[own], rng=rng)))
+            noisy, deviations, between = mechanism.release_rows(counts[own], rng=rng)
+            released.append((own, noisy, deviations))
+            knots.extend(between)
     are_floats = any(rows.dtype.kind == "f" for _, rows, _ in released)
     noisy = np.empty(counts.shape, np.float64 if are_floats else np.int64)
     deviation_of = np.empty(totals.size, np.int64)
@@ -472,7 +475,16 @@ def _release_groups(
     )
     every = np.concatenate([deviations for *_, deviations in released]).astype(np.float64)
     curves = CurveRows(
-        grid, noisy, n, kinds, kind_of, every, deviation_of, integers=integers, name=name
+        grid,
+        noisy,
+        n,
+        kinds,
+        kind_of,
+        every,
+        deviation_of,
+        integers=integers,
+        name=name,
+        knots=tuple(knots),
     )
     warn_of_groups(groups, curves)
     return GroupedCDF(tuple(groups), curves.isotonic() if isotonic else curves)
@@ -523,9 +535,10 @@ def _release(
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)  # as in ``check_description``
     check = partial(mechanism._check_total, int(counts.sum()), grid.size)
     with spending(described["privacy"], what, check):
-        released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
+        released, deviation, knots = mechanism.release_with_deviation(counts, rng=rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # If n is public, the last count is n, but the sum of floating-point counts has rounding
     # errors. Under add-or-remove-one, the last count is noisy like the others.
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
-    return CDF(counts=released, n=int(released[-1]), **described)
+    own = {"counts": released, "n": int(released[-1]), "noise_deviation": deviation}
+    return CDF(**described | own, knots=knots)

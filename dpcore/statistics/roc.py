@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
-from ..curves.confidence import Interval, deviations, from_neighbours
+from ..curves.confidence import Interval, deviations, deviations_of_noise, from_neighbours
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
@@ -324,11 +324,12 @@ class ROC(Stored):
         >>> band.tpr_low[some].round(2), band.tpr_high[some].round(2)
         (array([0.42, 0.72, 0.93]), array([0.44, 0.74, 0.94]))
         """
-        width = deviations(level)
+        width = deviations_of_noise(level, self.privacy)
         of_negatives, of_positives = self.curves.deviations
+        of_class, of_other = self.curves.known
         return Band(
-            *_interval(self.curves.negatives, width * of_negatives),
-            *_interval(self.curves.positives, width * of_positives),
+            *_interval(self.curves.negatives, width * of_negatives, of_class),
+            *_interval(self.curves.positives, width * of_positives, of_other),
         )
 
     def display(self, **options: Any) -> RocCurveDisplay:
@@ -407,17 +408,18 @@ def _rate(above: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _interval(
-    cumulative: NDArray[np.float64], reach: NDArray[np.float64]
+    cumulative: NDArray[np.float64], reach: NDArray[np.float64], is_noise: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of a rate's intervals, if the errors of counts are at most ``reach``.
 
-    Where ``reach`` is not known, the rate is between the rates at the nearest thresholds where it
-    is known.
+    Where ``reach`` is not known, or is not that of noise alone, the rate is between the rates at
+    the nearest thresholds where it is.
     """
     total, of_total = cumulative[-1], reach[-1]
     # Bounds of the share up to the threshold.
     least, most = np.zeros_like(reach), np.ones_like(reach)
-    known = np.isfinite(reach) & np.isfinite(of_total)
+    known = is_noise & np.isfinite(reach) & np.isfinite(of_total)
+    known[-1] = np.isfinite(of_total)
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
     least, most = from_neighbours(least, most, known)

@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.curves.confidence import from_neighbours
-from dpcore.mechanisms import AdaptiveQuantiles, HistogramQueries, PolynomialProjection
+from dpcore.mechanisms import AdaptiveQuantiles, Dawa, HistogramQueries, PolynomialProjection
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 128)
@@ -18,6 +18,7 @@ MECHANISMS = [
     PolynomialProjection(1.0, delta=1e-6),
     AdaptiveQuantiles(1.0),
 ]
+BUCKETS = [Dawa(0.05), Dawa(0.5), Dawa(rho=0.01), Dawa(0.2, neighbours="add-or-remove-one")]
 
 
 def half_at_one_value(rng, n=4000):
@@ -27,7 +28,7 @@ def half_at_one_value(rng, n=4000):
 @pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("isotonic", [False, True])
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, *BUCKETS], ids=repr)
 def test_a_curves_band_covers_half_of_the_records_at_one_value(mechanism, isotonic):
     rng = RNG(1)
     values = half_at_one_value(rng)
@@ -49,14 +50,15 @@ def test_a_projections_curve_does_not_claim_to_know_its_error():
 
 
 @pytest.mark.needs_jit
-def test_a_roc_curves_band_covers_clumped_scores():
+@pytest.mark.parametrize("mechanism", [HistogramQueries(1.0, 16), Dawa(0.2)], ids=repr)
+def test_a_roc_curves_band_covers_clumped_scores(mechanism):
     rng, grid, at = RNG(2), dp.Grid.uniform(0, 1, 64), 300
     labels = rng.random(5000) < 0.4
     scores = np.where(rng.random(5000) < 0.5, 0.307, 0.4 * rng.random(5000) + 0.5 * labels)
     exact = dp.roc_curve(labels, scores, grid=grid, mechanism=dp.mechanisms.NoNoise())
     inside = np.zeros((2, 65))
     for _ in range(at):
-        roc = dp.roc_curve(labels, scores, grid=grid, mechanism=HistogramQueries(1.0, 16), rng=rng)
+        roc = dp.roc_curve(labels, scores, grid=grid, mechanism=mechanism, rng=rng)
         band = roc.band(0.9)
         inside[0] += (band.fpr_low <= exact.fpr + 1e-9) & (exact.fpr - 1e-9 <= band.fpr_high)
         inside[1] += (band.tpr_low <= exact.tpr + 1e-9) & (exact.tpr - 1e-9 <= band.tpr_high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -24,7 +25,7 @@ def naive(curve, p, level, *, sampling):
         added = math.sqrt(curve.n * p * (1 - p))
         deviation = np.hypot(curve.noise_deviation, added)
         deviation[-1] = 0.0
-        curve = dp.CDF(curve.grid, curve.counts, curve.n, curve.privacy, curve.mechanism, deviation)
+        curve = replace(curve, noise_deviation=deviation)
     low, high = curve.band(level)
     cells = range(curve.grid.size)
     first = min(k for k in cells if high[k] >= p)

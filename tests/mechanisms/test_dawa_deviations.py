@@ -24,7 +24,7 @@ def test_a_release_with_its_deviation_is_the_release(size, budget, neighbours):
     mechanism = Dawa(**budget, neighbours=neighbours)
     for total in (0, 1, 40, 10**4, 10**7):
         counts = RNG(1).multinomial(total, RNG(2).dirichlet(np.full(size, 0.2)))
-        released, deviation = mechanism.release_with_deviation(counts, rng=RNG(3))
+        released, deviation, _ = mechanism.release_with_deviation(counts, rng=RNG(3))
         assert np.array_equal(released, mechanism.release(counts, rng=RNG(3)))
         assert deviation.shape == (size,)
         assert deviation.dtype == np.float64
@@ -80,9 +80,6 @@ def test_buckets_are_counted_at_their_ends_alone():
     assert np.array_equal(found, expected)
 
 
-LEAST_COVERED = {"spikes": 0.9}  # docs/proofs/dawa.md, section 3: of others, 93 % for nominal 95 %
-
-
 def shapes():
     """Return shares of records in the cells, by name: smooth, flat, a jump, and mostly nothing."""
     at = (np.arange(SIZE) + 0.5) / SIZE
@@ -98,8 +95,8 @@ def shapes():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", list(shapes()))
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.03}], ids=str)
-def test_bands_of_the_default_cover_on_average(budget, shape):
-    """Over thresholds strictly within the records, from scarce to plentiful ones."""
+def test_bands_of_the_default_cover_at_each_threshold(budget, shape):
+    """Strictly within the records, from scarce to plentiful ones."""
     signal = budget.get("epsilon") or np.sqrt(8 * budget["rho"])
     grid, share = dp.Grid.uniform(0, 1, SIZE), shapes()[shape]
     names, covered = set(), {}
@@ -114,7 +111,7 @@ def test_bands_of_the_default_cover_on_average(budget, shape):
             low, high = curve.band(0.95)
             hits += (low <= truth + 1e-12) & (truth <= high + 1e-12)
         names.add(curve.mechanism["name"])
-        covered[records_per_cell] = round(float(hits[inside].mean()) / 150, 4)
+        covered[records_per_cell] = round(float(hits[inside].min()) / 150, 4)
     assert names == {"dawa", "hierarchy" if "epsilon" in budget else "toeplitz"}
-    least = LEAST_COVERED.get(shape, 0.93)
-    assert all(least <= each <= 0.995 for each in covered.values()), covered
+    least = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / 150)  # the worst of up to 255 thresholds
+    assert all(least <= each for each in covered.values()), covered

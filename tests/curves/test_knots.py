@@ -1,0 +1,137 @@
+"""Knots: the thresholds of a release at which the error is noise alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Dawa, Hierarchy
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 1, 256)
+
+
+def values(rng, n=4000):
+    return np.where(rng.random(n) < 0.3, 0.307, rng.normal(0.6, 0.15, n))
+
+
+def released(mechanism=Dawa(0.1), seed=1, **how):  # noqa: B008 (it is frozen)
+    return dp.cdf(values(RNG(seed)), GRID, mechanism, rng=RNG(seed + 1), **how)
+
+
+def test_a_release_is_straight_between_knots_and_its_noise_is_known_at_them():
+    raw = released(isotonic=False)
+    at = np.append(-1, raw.knots)
+    counts = np.append(0.0, raw.counts)
+    assert np.allclose(np.interp(np.arange(GRID.size), at, counts[at + 1]), raw.counts)
+    errors = []
+    truth = np.cumsum(GRID.count(values(RNG(1))))
+    for seed in range(300):
+        own = dp.cdf(values(RNG(1)), GRID, Dawa(0.1), rng=RNG(seed), isotonic=False)
+        errors.append(
+            ((own.counts - truth) / np.maximum(own.noise_deviation, 1e-9))[own.knots[:-1]]
+        )
+    assert np.mean(np.concatenate(errors) ** 2) == pytest.approx(1.0, abs=0.05)
+
+
+def test_other_mechanisms_have_noise_alone_everywhere():
+    assert released(Hierarchy(1.0)).knots is None
+
+
+def test_knots_stay_with_a_curve():
+    curve = released()
+    raw = curve.as_released()
+    copies = [
+        dp.load(curve.to_json()),
+        pickle.loads(pickle.dumps(curve)),
+        copy.deepcopy(curve),
+        raw.isotonic(),
+        raw.without_negative_counts(),
+        dp.GroupedCDF(("a",), (curve,))["a"],
+    ]
+    for other in copies:
+        assert np.array_equal(other.knots, curve.knots)
+    assert copies[0] == curve
+    assert replace(curve, knots=None) != curve
+    assert not curve.knots.flags.writeable
+
+
+def test_combined_curves_have_the_knots_that_all_have():
+    parts = [released(seed=seed) for seed in (1, 2)]
+    common = np.intersect1d(*(part.knots for part in parts))
+    assert common.size < parts[0].knots.size
+    for whole in (dp.combine(parts), dp.average(parts)):
+        assert np.array_equal(whole.knots, common)
+    trees = released(Hierarchy(1.0), seed=3)
+    assert np.array_equal(dp.combine([parts[0], trees]).knots, parts[0].knots)
+
+
+def test_groups_have_knots_of_their_own():
+    rng = RNG(1)
+    by = rng.integers(0, 3, 4000)
+    groups = dp.cdf(values(rng), GRID, Dawa(0.1), by=by, groups=range(3), rng=rng)
+    low, high = groups.band()
+    for at, curve in enumerate(groups.values()):
+        own = curve.band()
+        assert np.array_equal(low[at], own[0])
+        assert np.array_equal(high[at], own[1])
+    rows = groups.quantile_interval([0.1, 0.5])
+    alone = [curve.quantile_interval([0.1, 0.5]) for curve in groups.values()]
+    assert np.array_equal(rows.low, [one.low for one in alone])
+    assert np.array_equal(rows.high, [one.high for one in alone])
+
+
+def test_both_classes_know_where_their_errors_are_noise_alone():
+    rng = RNG(1)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    curves = dp.score_curves(labels, scores, GRID, Dawa(0.5), rng=rng)
+    negatives, positives = curves.known
+    joint = set(curves.joint.knots.tolist())
+    assert np.flatnonzero(negatives).tolist() == [at for at in range(256) if at in joint]
+    mirrored = [at for at in range(255) if 510 - at in joint]
+    assert np.flatnonzero(positives[:-1]).tolist() == mirrored
+
+    cells = dp.Grid.integers(1, GRID.size + 1)  # the last one: records of the other class
+    alone = [
+        dp.cdf(np.where(of, np.ceil(scores * 256), 257), cells, Dawa(0.5), rng=rng)
+        for of in (~labels, labels)
+    ]
+    both = dp.ScoreCurves.from_classes(GRID, *alone)
+    for known, curve in zip(both.known, alone, strict=True):
+        assert np.flatnonzero(known[:-1]).tolist() == [
+            at for at in curve.knots.tolist() if at < GRID.size - 1
+        ]
+
+
+@pytest.mark.parametrize(
+    ("knots", "error"),
+    [
+        ([255], dp.DtypeError),
+        (np.array([255.0]), dp.DtypeError),
+        (np.array([True]), dp.DtypeError),
+        (np.array([[255]]), dp.ParameterError),
+        (np.array([], np.int64), dp.ParameterError),
+        (np.array([4, 7]), dp.ParameterError),
+        (np.array([4, 4, 255]), dp.ParameterError),
+        (np.array([7, 4, 255]), dp.ParameterError),
+        (np.array([-1, 255]), dp.ParameterError),
+        (np.array([255, 256]), dp.ParameterError),
+    ],
+)
+def test_what_are_no_knots_is_refused(knots, error):
+    with pytest.raises(error, match="knots"):
+        replace(released(), knots=knots)
+
+
+@pytest.mark.parametrize("knots", [[], [4], [255.0], ["255"], [300], None, "255", [[255]]])
+def test_a_file_with_other_knots_is_refused(knots):
+    text = json.dumps(json.loads(released().to_json()) | {"knots": knots})
+    with pytest.raises(dp.FormatError, match="knots"):
+        dp.load(text)
