@@ -414,10 +414,10 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         Examples
         --------
         >>> import dpcore as dp
-        >>> dp.GroupedCDF.from_arrow({"group": ["a"]})
-        Traceback (most recent call last):
-        ...
-        dpcore.errors.DtypeError: table must be an Arrow table; got dict
+        >>> grid = dp.Grid.uniform(0, 4, 2)
+        >>> found = dp.cdf([1, 3] * 9, grid, by=["a", "b"] * 9, groups=["a", "b"], epsilon=50.0)
+        >>> dp.GroupedCDF.from_arrow(found.to_arrow()).quantile(0.5)
+        array([1., 3.])
         """
         return cls(*arrow.groups_of(header(cls), table))
 

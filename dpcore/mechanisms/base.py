@@ -79,6 +79,15 @@ class Released(NamedTuple):
         (K,) the thresholds, as indices from 0 in ascending order up to N - 1, whose errors are
         noise alone. Between two of them the counts are on a straight line, and the deviation is an
         estimate of the noise and of what the line misses. None: all thresholds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.mechanisms import Dawa
+    >>> counts, rng = np.repeat([1, 900, 1], [24, 1, 39]), np.random.default_rng(1)
+    >>> released = Dawa(epsilon=0.1).release_with_deviation(counts, rng=rng)
+    >>> released.knots
+    array([ 7, 15, 23, 24, 25, 26, 27, 28, 29, 30, 31, 39, 47, 55, 63])
     """
 
     counts: NDArray[Any]

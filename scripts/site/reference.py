@@ -99,8 +99,8 @@ PAGES: Final = (
         "What adds the noise. `dpcore.cdf` chooses one, or takes the one that it is given.",
         "dpcore.mechanisms",
         "Hierarchy Histogram ToeplitzGaussian Dawa Dyadic PolynomialProjection HistogramQueries"
-        " AdaptiveQuantiles NoNoise Mechanism exponential_mechanism above_threshold from_curve"
-        " with_simulated_deviation",
+        " AdaptiveQuantiles NoNoise Mechanism Released exponential_mechanism above_threshold"
+        " from_curve with_simulated_deviation",
     ),
     _page(
         "testing",
