@@ -50,7 +50,8 @@ def vector_sum(
         one of a client that reports; with ``records=None``, clients have any number of them.
     neighbours
         "replace-one": n is public. "add-or-remove-one", with Central: it is not, and a record
-        changes the sum by at most the bound of the function, instead of its width.
+        changes the sum by at most the bound of the function, instead of its width. The stated
+        deviation is then that of the noise alone, as that of rounding depends on n.
     rng
         {rng}
     workers
@@ -102,10 +103,12 @@ def vector_sum(
     with releasing(of_trust, "vector_sum", rng) as privacy:
         on_threads(fill, list(enumerate(streams)), threads)
         noisy: NDArray[np.int64] = totals.sum(axis=0) + noise.drawn(own)
+    n = given.shape[0] if neighbours == "replace-one" else None
     return ReleasedSum(
-        total=noise.lattice.values(noisy, given.shape[0]),
-        deviation=noise.deviation(given.shape[0], function.is_whole),
-        n=given.shape[0] if neighbours == "replace-one" else None,
+        # Where n is not public, 0 stands for no value, and nothing is said of rounding.
+        total=noise.lattice.values(noisy, n or 0),
+        deviation=noise.deviation(n or 0, function.is_whole),
+        n=n,
         function=function,
         privacy=privacy,
         mechanism=trust.describe(),

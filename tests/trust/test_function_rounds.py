@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -341,6 +342,20 @@ def test_without_a_public_number_of_records_a_record_changes_less():
     assert hidden.privacy == dp.Privacy(1.0, neighbours="add-or-remove-one", simulated=True)
     assert np.allclose(2 * hidden.deviation, public.deviation, rtol=1e-3)
     assert dp.load(hidden.to_json()) == hidden
+
+
+@pytest.mark.parametrize(
+    "function",
+    [Identity(0, 1), Coarse(Identity(-1, 1), 4), Vector(Ball(3, 1.0)), Groups([0, 1, 2])],
+)
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
+def test_a_number_of_records_that_is_not_public_is_nowhere_in_the_release(function, budget):
+    def stored(n):
+        given, trust = np.full((n, 3), 0.3), Central(**budget)
+        released = vector_sum(given, function, trust, neighbours="add-or-remove-one")
+        return json.loads(released.to_json()) | {"total": None}
+
+    assert stored(1000) == stored(1001) == stored(0)
 
 
 def test_noise_is_as_little_as_for_counts_of_groups():

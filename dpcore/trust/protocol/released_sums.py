@@ -40,7 +40,8 @@ class ReleasedSum(Stored):
     total
         (d,) the sum of the function's values over all records, with noise.
     deviation
-        (d,) the standard deviation of each total: of the noise, and at most of rounding.
+        (d,) the standard deviation of each total: of the noise, and at most of rounding if n is
+        public.
     n
         The public number of records; None if it is not public.
     function
