@@ -68,6 +68,8 @@ class Bins(Stored):
         _check.held("edges", self.edges, (size + 1,))
         for name in ("positives", "mean_score", "negatives_deviation", "positives_deviation"):
             _check.held(name, getattr(self, name), (size,))
+        for name in ("negatives", "positives"):
+            _check.cumulative_counts(name, getattr(self, name))  # finite, with a finite square
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
@@ -273,7 +275,8 @@ def counted_bins(
 def share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return parts / wholes, or NaN where the whole is 0."""
     out = np.full(wholes.shape, np.nan)
-    np.divide(parts, wholes, out=out, where=wholes > 0.0)
+    with np.errstate(over="ignore"):  # of a whole near 0
+        np.divide(parts, wholes, out=out, where=wholes > 0.0)
     return out
 
 

@@ -17,6 +17,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 from .areas import BucketedScores, area_of
@@ -48,7 +49,8 @@ class ScoreHistogram(Stored):
     Raises
     ------
     DtypeError, ParameterError
-        The mechanism is not the one that the curves name, or the curves were smoothed.
+        The bins end elsewhere than the curves, the mechanism is not the one that the curves name,
+        or they were smoothed.
 
     Notes
     -----
@@ -76,6 +78,7 @@ class ScoreHistogram(Stored):
     def __post_init__(self) -> None:
         _check.instance("curves", self.curves, ScoreCurves, "must be ScoreCurves")
         _check.instance("bins", self.bins, Bins, "must be Bins")
+        _check_bins(self.curves, self.bins)
         if self.mechanism is not None:
             check_released("curves", self.curves.joint, self.mechanism)
 
@@ -185,8 +188,9 @@ class ScoreHistogram(Stored):
         pairs = float(positives.sum()) * float(self.bins.negatives.sum())
         if not pairs > 0.0 or counts.size < 2:
             return self.auc
-        slopes = np.gradient(positives / counts, np.cumsum(counts) - counts / 2, edge_order=1)
-        within = slopes * counts * np.maximum(counts**2 - 1.0, 0.0) / 12.0
+        with np.errstate(divide="ignore", invalid="ignore"):  # a bucket may hide its neighbours
+            slopes = np.gradient(positives / counts, np.cumsum(counts) - counts / 2, edge_order=1)
+            within = slopes * counts * np.maximum(counts**2 - 1.0, 0.0) / 12.0
         most = positives * (counts - positives) / 3.0  # for a line with rates within [0, 1]
         return self.auc + float(np.clip(within, -most, most).sum()) / pairs
 
@@ -355,6 +359,14 @@ class ScoreHistogram(Stored):
     def _scores(self) -> BucketedScores:
         at = np.searchsorted(self.curves.thresholds, self.bins.edges[1:])
         return BucketedScores(self.curves, at, self.mechanism)
+
+
+def _check_bins(curves: ScoreCurves, bins: Bins) -> None:
+    """Check that the bins are of the scores of the curves."""
+    edges, last = bins.edges, curves.thresholds[-1]
+    if not (edges[0] == 0.0 and edges[-1] == last and np.all(edges[:-1] <= edges[1:])):
+        what = f"must have edges that rise from 0 to the last threshold of the curves, {last}"
+        raise ParameterError("bins", edges, what)
 
 
 def _monotone(curves: ScoreCurves) -> ScoreCurves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from scipy.stats import norm
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.statistics import classifier
+from dpcore.statistics.binning import share
 from dpcore.statistics.roc import ROC
 from dpcore.statistics.score_histograms import ScoreHistogram
 from tests.statistics.scored_records import area_of_ranks, exact, ranked
@@ -231,3 +233,42 @@ def test_bad_questions():
     for at, error in ((np.nan, ParameterError), ("0.5", DtypeError)):
         with pytest.raises(error, match="t "):
             histogram.nearest(at)
+
+
+HISTOGRAM = ScoreHistogram.uniform(exact([0, 1, 1], [0.1, 0.6, 0.9], dp.Grid.uniform(0, 1, 8)), 4)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"edges": HISTOGRAM.bins.edges * 2},
+        {"edges": HISTOGRAM.bins.edges / 2},
+        {"edges": HISTOGRAM.bins.edges + 0.125},
+        {"edges": HISTOGRAM.bins.edges[[0, 2, 1, 3, 4]]},
+        {"edges": np.full(5, np.nan)},
+        {"negatives": np.full(4, np.inf)},
+        {"positives": np.full(4, np.nan)},
+        {"positives": np.full(4, -1e150)},
+    ],
+)
+def test_bins_of_other_curves_or_without_finite_counts_are_refused(changes):
+    """Before, a release with another grid raised an IndexError in its interval, not when read."""
+    (name,) = changes
+    argument = "bins" if name == "edges" else name
+    with pytest.raises(ParameterError, match=f"^{argument} must"):
+        replace(HISTOGRAM, bins=replace(HISTOGRAM.bins, **changes))
+
+
+def test_a_stored_histogram_of_another_grid_is_refused_when_it_is_read():
+    released = dp.score_curves([0, 1] * 50, [0.2, 0.7] * 50, dp.Grid.uniform(0, 1, 8), epsilon=1.0)
+    data = json.loads(ScoreHistogram.uniform(released, 4).to_json())
+    data["curves"]["grid"]["upper"] = 0.5
+    with pytest.raises(dp.FormatError, match="bins must have edges"):
+        dp.load(json.dumps(data))
+
+
+def test_a_bucket_that_hides_its_neighbours_has_no_correction_and_no_warning():
+    bins = replace(HISTOGRAM.bins, negatives=np.array([2.0**70, 1.0, 1.0, 0.0]))
+    found = replace(HISTOGRAM, bins=bins)
+    assert np.isnan(found.auc_corrected) or 0.0 <= found.auc_corrected <= 1.0
+    assert np.isinf(share(np.ones(1), np.array([5e-324]))).all()
