@@ -32,10 +32,8 @@ def check_writable(target: Path) -> None:
     FileError
         It exists and is not a regular file, or its folder does not exist or is not writable.
     """
+    final = _final(target)
     try:
-        final = target.resolve()  # a link stays, and its target is replaced
-        if final.is_symlink():  # a circle of links; Python 3.12 and before raise an error for it
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not final.exists() or final.is_file():
             probe = beside(final)
             try:
@@ -43,7 +41,7 @@ def check_writable(target: Path) -> None:
             finally:
                 probe.unlink(missing_ok=True)
             return
-    except (OSError, RuntimeError, ValueError) as error:
+    except OSError as error:
         raise failure(target, error) from None
     raise FileError(str(target), "cannot be written: not a regular file")
 
@@ -63,7 +61,7 @@ def write_together(contents: Mapping[Path, bytes], mark: str = "dpcore") -> None
     FileError
         A file could not be written. None has changed.
     """
-    finals = {target: target.resolve() for target in contents}
+    finals = {target: _final(target) for target in contents}
     fresh = {target: beside(final, mark) for target, final in finals.items()}
     before: dict[Path, Path | None] = {}
     spare: list[Path] = list(fresh.values())
@@ -159,6 +157,23 @@ def locked(path: Path) -> Iterator[None]:
 def failure(path: Path, error: Exception, done: str = "written") -> FileError:
     """Return the error that says what cannot be done with a file, and why."""
     return FileError(str(path), f"cannot be {done}: {getattr(error, 'strerror', '') or error}")
+
+
+def _final(target: Path) -> Path:
+    """Return the file that a path leads to: a link stays, and its target is replaced.
+
+    Raises
+    ------
+    FileError
+        There is none: links lead in a circle.
+    """
+    try:
+        final = target.resolve()
+        if final.is_symlink():  # a circle; Python 3.12 and before raise an error for it
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise failure(target, error) from None
+    return final
 
 
 def _created(path: Path, mode: int) -> int:

@@ -90,3 +90,11 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
             atomic.check_writable(tmp_path / target)
     atomic.check_writable(tmp_path / "new")
     assert listing(tmp_path) == {"file": b"old"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_links_in_a_circle_are_named_before_anything_is_written(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileError, match=r"loop.*cannot be written"):
+        atomic.write_together({tmp_path / "file": b"new", tmp_path / "loop": b"new"})
+    assert listing(tmp_path) == {}
