@@ -30,7 +30,8 @@ SHOWN = {
 def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
     """Return docs/measured/regret.md without its last part."""
     by_group = {group: own for (group,), own in found.by("group")}
-    listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
+    is_listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
+    listed = found.where(np.logical_and.reduce(is_listed))
     of_kinds = [each for (kind,), own in others.by("kind") for each in of_kind(kind, own)]
     return parts(
         beginning(found, releases),
@@ -58,17 +59,19 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         tables.by_mechanism(by_group["tuning"]),
         "## Other measures",
         "The errors that matter depend on the use of a curve. The table shows the default's regret"
-        " in the RMSE, in the Kolmogorov-Smirnov distance, in the Wasserstein distance, in the"
-        " ranks of the deciles, and in the mean: geometric means over the held-out shapes. In"
-        " brackets is the one other contender that is best on average, with its regret. The best"
-        " in hindsight is chosen for each case and measure. Areas under ROC curves and calibration"
-        " errors are below and in [roc-accuracy.md](roc-accuracy.md), boxes of two columns in"
-        " [table-accuracy.md](table-accuracy.md).",
-        tables.by_measure(by_group["held-out"]),
+        " in the RMSE, in the Kolmogorov-Smirnov and Wasserstein distances, in the ranks of the"
+        " deciles, and in the mean, for held-out shapes, "
+        f"{_LISTED.cells:,} cells and epsilon = {_LISTED.epsilon:g}. In brackets is the other"
+        " contender that is best on average, with its own mean. All are geometric means of errors"
+        " over that of the best in hindsight, for each case and measure. Ratios are largest where"
+        " some contender has all deciles right, as for few values. Errors of areas under ROC"
+        " curves and of calibration errors are below and in [roc-accuracy.md](roc-accuracy.md),"
+        " those of boxes of two columns in [table-accuracy.md](table-accuracy.md).",
+        tables.by_measure(listed.where(listed.cases["group"] == "held-out")),
         "## The best contender by shape",
         f"The table names the best contender for {_LISTED.cells:,} cells and epsilon ="
         f" {_LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",
-        tables.winners(found.where(np.logical_and.reduce(listed))),
+        tables.winners(listed),
         "## Gains and regrets by shape",
         "The table shows mean gains, for n epsilon / N of at most"
         f" {SCARCE:g} and for larger values. The mean regret and the largest regret are over all"

@@ -3,7 +3,7 @@
 Writes docs/measured/regret.md and docs/measured/regret.png. With ``--data DIR`` (or DPCORE_DATA) it
 also uses the DPBench histograms and the Bank data in that folder, which are not part of this
 project. ``--quick`` prints tables of a few cases, all with shapes on which rules may be tuned.
-Takes six minutes.
+Takes ten minutes.
 """
 
 from dataclasses import replace
