@@ -21,6 +21,7 @@ from .inversion import between, shares_within
 from .provenance import of_lines
 from .shown import cost, line
 from .stored import Stored, within
+from .table_noise import block_of, deviations_in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,8 +163,8 @@ class Table(Stored):
         CDF
             A curve over ``grid.x`` or ``grid.y``. If the table is raw, so is the curve:
             ``isotonic`` makes it monotone. Its n is the number of records in the table, at least 1.
-            Its ``noise_deviation`` is known for ``mechanisms.Histogram``, as released. Otherwise it
-            is infinite.
+            Its ``noise_deviation`` is known, as released, for ``mechanisms.Histogram`` and for a
+            ``Hierarchy`` with two given branchings. Otherwise it is infinite.
 
         Examples
         --------
@@ -220,8 +221,8 @@ class Table(Stored):
         _check.choice("axis", axis, Axis)
         own, other, counts = self._along(axis)
         shares = shares_within(other, lower, upper, integers=self._are_whole(axis == "y"))
-        in_each = np.arange(1.0, own.size + 1.0) * float(shares.sum())
-        curve = self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
+        deviation = self._deviation_of(axis, own.size, shares)
+        curve = self._curve(axis, np.sum(counts * shares, axis=1), deviation)
         return replace(curve, releases=self._noise_in(axis, np.flatnonzero(shares)))
 
     def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
@@ -401,18 +402,29 @@ class Table(Stored):
             return whole
         return tuple(of_lines(one, axis, int(lines[0]), int(lines[-1])) for one in whole)
 
-    def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in the sum of so many cells.
+    def _deviation_of(
+        self, axis: Axis, size: int, shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the deviation of the noise up to each threshold of a column.
 
-        If the noise has one law in all cells, the deviation depends only on their number, so it is
-        that of a count of the row. For cells that count in part it is smaller.
+        ``shares`` are the parts of the other column's cells that count. If the noise has one law in
+        all cells, the deviation depends only on their number, so it is that of a count of the row.
+        For cells that count in part it is smaller.
         """
-        if not self.row.noise_deviation.any():
-            return np.zeros(cells.size)
-        if self.row.mechanism["name"] != _INDEPENDENT:
-            return np.full(cells.size, np.inf)
-        known = np.append(0.0, self.row.noise_deviation**2)
-        return np.asarray(np.sqrt(np.interp(cells, np.arange(known.size), known)))
+        of_row, mechanism = self.row.noise_deviation, self.row.mechanism
+        if not of_row.any():
+            return np.zeros(size)
+        if mechanism["name"] == _INDEPENDENT:
+            known, cells = np.append(0.0, of_row**2), np.arange(1.0, size + 1.0) * shares.sum()
+            return np.asarray(np.sqrt(np.interp(cells, np.arange(known.size), known)))
+        block = block_of(mechanism)
+        if block is None:
+            return np.full(size, np.inf)
+        outside = of_row.size - self.grid.size
+        of_x, of_y = np.unravel_index(in_a_row(self.grid.shape), self.grid.shape)
+        own, other = (of_x, of_y) if axis == "x" else (of_y, of_x)
+        places, parts = np.pad(own, (0, outside)), np.pad(shares[other], (0, outside))
+        return deviations_in_blocks(of_row, block, places, parts, size)
 
 
 def of_both_columns(integers: Any) -> Integers:

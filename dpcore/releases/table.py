@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..curves.scores import numbered
 from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
 from ..errors import ParameterError
-from ..mechanisms import Histogram, Mechanism
+from ..mechanisms import Hierarchy, Histogram, Mechanism
 from ..mechanisms.dawa import signal_of
 from ..planning.most_accurate import data_aware
 from ..privacy.allowance import Allowance
@@ -27,10 +27,32 @@ from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import asked, checked, raw_release, refuse_one_row_only
 
-__all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
+__all__ = ["in_blocks", "raw_table", "table", "table_from_counts", "table_mechanism"]
 
-# If n epsilon is at most this times N^1.5 for N cells, it is small, and buckets are more accurate.
-_FEW: Final = {"Laplace": 1 / 16, "Gaussian": 1 / 4}
+
+class _Rule(NamedTuple):
+    """When the default is what, for one kind of noise (docs/measured/table-accuracy.md).
+
+    Parameters
+    ----------
+    few
+        If n epsilon is at most this times N^1.5, buckets are more accurate.
+    fewest
+        With so many cells or more, blocks of them are counted, too.
+    of_blocks
+        The share of the budget for the counts of blocks.
+    finer
+        In bits, how many more blocks of cells there are.
+    """
+
+    few: float
+    fewest: int
+    of_blocks: float
+    finer: int
+
+
+_LAPLACE: Final = _Rule(few=1 / 16, fewest=1024, of_blocks=0.2, finer=0)
+_GAUSSIAN: Final = _Rule(few=1 / 4, fewest=256, of_blocks=0.25, finer=2)
 
 
 @documented
@@ -61,8 +83,9 @@ def table(
     mechanism
         The mechanism that adds the noise to the row of cells, which are ordered along Hilbert's
         curve. None: ``Dawa`` if n is public and n epsilon is at most N^1.5 / 16 for N cells in all
-        (at most N^1.5 / 4 with Gaussian noise), and otherwise ``Histogram``. If the table has many
-        cells, ``Hierarchy`` is better for sums of many of them (docs/measured/table-accuracy.md).
+        (at most N^1.5 / 4 with Gaussian noise). Otherwise, with 1,024 cells or more (256 with
+        Gaussian noise), a ``Hierarchy`` of blocks and cells, and with fewer, ``Histogram``
+        (docs/measured/table-accuracy.md).
     epsilon, rho, delta
         {budget}
     neighbours
@@ -244,17 +267,21 @@ def _checked(
 def table_mechanism(size: int, budget: Allowance, n: int | None = None) -> Mechanism:
     """Return the mechanism for a table of this size if none is given.
 
-    Of all trees over the cells, only the flat one is used. Levels in between help sums of many
-    cells, but users look at single cells of a table, too (docs/measured/table-accuracy.md).
+    Of all trees over the cells, only one with large blocks is used, and a small share of the budget
+    for them. More levels help sums of many cells further, but users look at single cells of a
+    table, too (docs/measured/table-accuracy.md).
     """
-    flat = _flat(size, budget)  # refuses budgets that are too small
+    flat = _flat(size, budget)
+    rule = _rule(flat)
+    counted = in_blocks(size, flat) if size >= rule.fewest else flat
+    counted.noise_deviation(size)  # refuses budgets that are too small
     buckets = None if n is None else data_aware(size, budget, n)
     if n is None or buckets is None:
-        return flat
-    signal, few = signal_of(buckets, n), _FEW["Gaussian"]
+        return counted
+    signal = signal_of(buckets, n)
     if flat.epsilon is not None and flat.delta is None:
-        signal, few = n * float(flat.epsilon), _FEW["Laplace"]
-    return buckets if signal <= few * size**1.5 else flat
+        signal = n * float(flat.epsilon)
+    return buckets if signal <= rule.few * size**1.5 else counted
 
 
 @lru_cache(maxsize=256)
@@ -264,3 +291,28 @@ def _flat(size: int, budget: Allowance) -> Histogram:
     if budget.pure is not None:
         histograms.append(Histogram(**budget.pure.arguments))
     return min(histograms, key=lambda histogram: histogram.mean_squared_error(size))
+
+
+def in_blocks(size: int, flat: Histogram) -> Hierarchy:
+    """Return noise of the same kind and budget on each of 16 cells or more, and on blocks of them.
+
+    The number of blocks is a power of 4 near the root of that of the cells. So if the sides of the
+    table are equal powers of 2, a block of the row is a square.
+    """
+    rule = _rule(flat)
+    block = size // 4 ** ((size.bit_length() - 1 + rule.finer) // 4)
+    of_blocks: tuple[float, ...] = (rule.of_blocks,)
+    if flat.neighbours == "add-or-remove-one":  # a quarter of it is for the number of records
+        of_blocks = rule.of_blocks / 4, rule.of_blocks * 3 / 4
+    return Hierarchy(
+        flat.epsilon,
+        (-(-size // block), block),
+        (*of_blocks, 1.0 - rule.of_blocks),
+        rho=flat.rho,
+        neighbours=flat.neighbours,
+        delta=flat.delta,
+    )
+
+
+def _rule(flat: Histogram) -> _Rule:
+    return _LAPLACE if flat.rho is None and flat.delta is None else _GAUSSIAN

@@ -17,6 +17,7 @@ from matplotlib.colors import LogNorm
 
 import dpcore as dp
 from dpcore.curves.inversion import shares_within
+from dpcore.curves.table_noise import deviations_in_blocks
 from dpcore.mechanisms import Dawa, Hierarchy, Histogram, NoNoise
 from dpcore.releases.cdf import taken
 from dpcore.releases.table import raw_table
@@ -208,10 +209,20 @@ def test_bad_arguments(call, words):
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "mechanism",
-    [Histogram(0.5), Histogram(rho=0.02), Histogram(0.5, neighbours="add-or-remove-one")],
+    [
+        Histogram(0.5),
+        Histogram(rho=0.02),
+        Histogram(0.5, neighbours="add-or-remove-one"),
+        Hierarchy(0.5, (6, 10), (1, 4)),
+        Hierarchy(0.5, (8, 7), "equal"),  # the last block has fewer cells
+        Hierarchy(0.5, (8, 7), (1, 9, 3), neighbours="add-or-remove-one"),
+        Hierarchy(0.5, (4, 14), (9, 1, 3), neighbours="add-or-remove-one"),
+        Hierarchy(rho=0.02, branching=(4, 16), budgets=(1, 9)),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("outside", [None, 300])
-def test_the_noise_of_marginals_and_conditional_curves_is_known_for_histograms(mechanism, outside):
+def test_the_noise_of_marginals_and_conditional_curves_is_known(mechanism, outside):
     rng, counts = RNG(5), 100 + COUNTS
     tables = [raw_table(counts, outside, GRID, taken(mechanism), rng) for _ in range(400)]
     for pick in (
@@ -234,7 +245,37 @@ def test_cells_in_part_have_no_more_noise_than_is_stated():
     assert np.all(found <= 1.2 * curves[0].noise_deviation + 0.4)
 
 
-@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Dawa(1.0)])
+@pytest.mark.parametrize(
+    ("branching", "budgets", "neighbours"),
+    [
+        ((6, 2), (1, 3), "replace-one"),
+        ((4, 3), (1, 1), "replace-one"),
+        ((3, 5), (2, 1, 3), "add-or-remove-one"),
+        ((3, 4), (1, 9, 2), "add-or-remove-one"),
+    ],
+)
+@pytest.mark.parametrize("cells", [11, 12])
+def test_the_noise_in_blocks_is_that_of_least_squares(cells, branching, budgets, neighbours):
+    """Beside the covariances of weighted least squares, with any weights of the cells."""
+    mechanism = Hierarchy(0.7, branching, budgets, neighbours=neighbours)
+    tree, rng = mechanism.tree(cells), RNG(15)
+    at = np.arange(cells) // branching[1]
+    asked = np.vstack([np.ones(cells), at == np.arange(at[-1] + 1)[:, np.newaxis], np.eye(cells)])
+    known = np.maximum(np.repeat(tree.variances, np.diff(tree.starts)), 1e-6)
+    covariance = np.linalg.inv(asked.T @ (asked / known[:, np.newaxis]))
+    places, shares = rng.integers(0, 3, cells), rng.random(cells)
+    found = deviations_in_blocks(mechanism.noise_deviation(cells), branching[1], places, shares, 3)
+    weights = shares * (places <= np.arange(3)[:, np.newaxis])
+    expected = np.sqrt(np.diag(weights @ covariance @ weights.T))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_the_noise_of_blocks_that_are_too_few_is_not_known():
+    table = raw_table(COUNTS, None, GRID, taken(Hierarchy(1.0, (2, 30))), RNG(7))
+    assert np.isinf(table.marginal("x").noise_deviation).all()
+
+
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Hierarchy(1.0, (4, 4, 4)), Dawa(1.0)])
 def test_the_noise_of_marginals_is_not_known_for_others(mechanism):
     table = raw_table(COUNTS, None, GRID, taken(mechanism), RNG(7))
     assert np.isinf(table.marginal("x").noise_deviation).all()

@@ -122,37 +122,112 @@ def taken(size, n, **budget):
     return table_mechanism(size, Allowance.checked(**given), n)
 
 
+def blocks_of(size, blocks, share, **budget):
+    """The tree of so many blocks of cells, with their share of the budget."""
+    return Hierarchy(branching=(blocks, size // blocks), budgets=(share, 1.0 - share), **budget)
+
+
+COUNTED = {  # for epsilon and for rho, by the side of the table
+    8: (Histogram(1.0), Histogram(rho=0.125)),
+    16: (Histogram(1.0), blocks_of(256, 16, 0.25, rho=0.125)),
+    64: (blocks_of(4_096, 64, 0.2, epsilon=1.0), blocks_of(4_096, 64, 0.25, rho=0.125)),
+    128: (blocks_of(2**14, 64, 0.2, epsilon=1.0), blocks_of(2**14, 256, 0.25, rho=0.125)),
+    256: (blocks_of(2**16, 256, 0.2, epsilon=1.0), blocks_of(2**16, 256, 0.25, rho=0.125)),
+}
+
+
 @pytest.mark.parametrize(
-    "side", [8, 16, *(pytest.param(side, marks=pytest.mark.needs_jit) for side in (64, 256))]
+    "side", [8, 16, *(pytest.param(side, marks=pytest.mark.needs_jit) for side in (64, 128, 256))]
 )
-def test_few_records_for_so_many_cells_are_told_in_buckets(side):
+def test_few_records_for_so_many_cells_are_told_in_buckets_and_many_in_blocks(side):
     size = side**2
     most = size**1.5 / 16
     assert taken(size, int(most), epsilon=1.0) == Dawa(1.0)
-    assert taken(size, int(most) + 1, epsilon=1.0) == Histogram(1.0)
+    assert taken(size, int(most) + 1, epsilon=1.0) == COUNTED[side][0]
     assert taken(size, int(most * 10), epsilon=0.1) == Dawa(0.1)
     assert taken(size, int(4 * most), rho=0.125) == Dawa(rho=0.125)
-    assert taken(size, int(4 * most) + 1, rho=0.125) == Histogram(rho=0.125)
+    assert taken(size, int(4 * most) + 1, rho=0.125) == COUNTED[side][1]
+
+
+@pytest.mark.parametrize("size", [1_023, 1_024, 1_025, 10_000, 2**14 + 1])
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.125}], ids=str)
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+def test_blocks_cover_all_cells_of_any_table(size, budget, neighbours):
+    found = taken(size, None, neighbours=neighbours, **budget)
+    if size < 1_024 and "epsilon" in budget:
+        assert found == Histogram(1.0, neighbours=neighbours)
+        return
+    blocks, block = found.branching
+    assert (blocks - 1) * block < size <= blocks * block
+    assert found.branching_for(size) == (blocks, block)
+    assert found.privacy == Histogram(**budget, neighbours=neighbours).privacy
+    shares = found.shares_for(size)
+    assert sum(shares) == pytest.approx(1.0)
+    assert shares[-1] == pytest.approx(0.8 if "epsilon" in budget else 0.75)
+    assert (shares[0] == 0.0) == (neighbours == "replace-one")
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.125}], ids=str)
+def test_blocks_cost_single_cells_little_and_sums_gain(budget):
+    """Of the raw noise on each cell, and on the sums of all columns of cells up to each."""
+    grid, nothing = dp.TableGrid.uniform((0, 1), (0, 1), 64), np.full((64, 64), 10)
+    counts = {}
+    for name, mechanism in (
+        ("flat", Histogram(**budget)),
+        ("blocks", taken(64**2, None, **budget)),
+    ):
+        noise = dp.table_from_counts(nothing, grid, mechanism, isotonic=False, rng=RNG(3)).counts
+        noise -= 10
+        counts[name] = np.sqrt([np.mean(noise**2), np.mean(noise.sum(axis=0).cumsum() ** 2)])
+        marginal = dp.table_from_counts(nothing, grid, mechanism, rng=RNG(3)).marginal("x")
+        counts[name][1] = np.sqrt(np.mean(marginal.noise_deviation**2))
+    cells, sums = counts["blocks"] / counts["flat"]
+    assert cells < 1.3
+    assert sums < 0.75
+
+
+def test_the_default_of_a_large_table_knows_the_noise_of_its_marginals():
+    grid = dp.TableGrid.uniform((0, 1), (0, 1), 32)
+    raw = dp.table(X, Y, grid, epsilon=20.0, isotonic=False, rng=RNG(8))
+    assert raw.row.mechanism["name"] == "hierarchy"
+    some = Y[(X > 0.25) & (X <= 0.75)]
+    for curve, values in ((raw.marginal("x"), X), (raw.conditional("y", 0.25, 0.75), some)):
+        assert (curve.noise_deviation < 10).all()  # records; of 3,000
+        low, high = curve.band(0.999)
+        exact = grid.x.count(values).cumsum() / values.size
+        assert ((low <= exact) & (exact <= high)).mean() > 0.9
+    held = 0
+    for low in np.arange(32) / 32:
+        curve = raw.isotonic().conditional("y", low, low + 1 / 32)
+        ends = curve.quantile_interval([0.25, 0.5])
+        exact = np.quantile(Y[(low < X) & (low + 1 / 32 >= X)], [0.25, 0.5], method="inverted_cdf")
+        held += ((ends.low <= exact) & (exact <= ends.high)).sum()
+        assert (ends.high - ends.low).mean() < 0.5
+    assert held >= 0.9 * 64
 
 
 def test_a_private_number_of_records_plays_no_part():
     for n in (0, 10, 10**9):
         found = taken(4_096, n, epsilon=1.0, neighbours="add-or-remove-one")
-        assert found == Histogram(1.0, neighbours="add-or-remove-one")
+        shares = pytest.approx((0.05, 0.15, 0.8))
+        assert found.shares_for(4_096) == shares
+        assert found.branching == (64, 64)
 
 
 def test_a_delta_is_used_where_it_helps():
     found = taken(4_096, 10**8, epsilon=0.5, delta=1e-6)
-    assert found == Histogram(0.5)  # of one cell Laplace noise is less
+    laplace = blocks_of(4_096, 64, 0.2, epsilon=0.5)
+    assert found == laplace  # of one cell Laplace noise is less
     assert taken(4_096, 10**8, epsilon=20.0, delta=0.1).privacy.epsilon <= 20.0
     few = taken(4_096, 100, epsilon=0.5, delta=1e-6)
     assert isinstance(few, Dawa)
     assert few.privacy.delta <= 1e-6
     # the noise that there would be on each cell decides, whatever DAWA's is
     assert taken(4_096, 30_000, epsilon=0.5, delta=1e-3) == Dawa(0.5, delta=1e-3)
-    assert taken(4_096, 33_000, epsilon=0.5, delta=1e-3) == Histogram(0.5)
+    assert taken(4_096, 33_000, epsilon=0.5, delta=1e-3) == laplace
     assert taken(4_096, 100_000, epsilon=0.5, delta=0.01) == Dawa(0.5, delta=0.01)
-    assert taken(4_096, 130_000, epsilon=0.5, delta=0.01) == Histogram(0.5, delta=0.01)
+    gaussian = blocks_of(4_096, 64, 0.25, epsilon=0.5, delta=0.01)
+    assert taken(4_096, 130_000, epsilon=0.5, delta=0.01) == gaussian
 
 
 def test_the_default_says_what_it_was():
@@ -188,7 +263,7 @@ def test_bad_arguments_are_refused_by_name_before_noise_is_drawn(monkeypatch, ch
     def spent(*_, **__):
         raise AssertionError("noise was drawn")
 
-    for each in (Histogram, Dawa):
+    for each in (Hierarchy, Histogram, Dawa):
         monkeypatch.setattr(each, "release", spent)
     monkeypatch.setattr(Dawa, "release_with_deviation", spent)
     arguments = {"x": X, "y": Y, "grid": GRID, "epsilon": 1.0, **changes}
