@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpcore as dp
 from dpcore.errors import ParameterError
 from dpcore.noise.sources import source
-from dpcore.trust import DistributedNoise
-from dpcore.trust.functions import Ball, Box, Simplex, Vector
+from dpcore.trust import Central, DistributedNoise, vector_sum
+from dpcore.trust.functions import Ball, Box, Identity, Simplex, Vector
 from dpcore.trust.functions.bounds import InGroups, Joint
 from tests.reference import lattices as naive
 
@@ -137,3 +138,34 @@ def test_sums_with_such_a_range_have_noise_or_are_refused():
         else:
             assert np.all(noise.deviation(3, is_whole=True) >= units)
     assert 0 < len(refused) < 7
+
+
+# --- bounds near the ends of doubles
+
+
+LARGE, SMALL = 2.0**500, 2.0**-500
+OF_A_LENGTH = {
+    "box": lambda length: Vector(Box([-length], [length])),
+    "from 0": lambda length: Identity(0, length),
+    "ball": lambda length: Vector(Ball(1, length)),
+    "simplex": lambda length: Vector(Simplex(1, length)),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_LENGTH)
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+def test_sums_within_the_largest_and_the_smallest_bounds_are_doubles(name, neighbours):
+    for length in (LARGE, 1.0, SMALL):
+        values = RNG(1).random(1000) * length
+        how = {"neighbours": neighbours, "rng": RNG(2)}
+        released = vector_sum(values, OF_A_LENGTH[name](length), Central(1000.0), **how)
+        assert released.total[0] / values.sum() == pytest.approx(1.0, rel=1e-4)
+        assert 0.0 < released.deviation[0] / length < 0.1
+
+
+@pytest.mark.parametrize("name", OF_A_LENGTH)
+@pytest.mark.parametrize("length", [1.7e308, 1e200, 1e-200, 5e-324])
+def test_other_bounds_are_refused_before_a_budget_is_charged(name, length):
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="must be"):
+        vector_sum([length], OF_A_LENGTH[name](length), Central(1.0))
+    assert budget.log == ()
