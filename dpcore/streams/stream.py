@@ -351,6 +351,7 @@ class Stream(ABC):
     @classmethod
     def _restored(cls, fields: dict[str, Any]) -> Self:
         """Return the stream. Errors quote nothing of ``fields``."""
+        _check.instance("more", fields["more"], dict, "must be an object")
         with unwatched():  # the next step is charged, and only if nothing is wrong here
             stream = cls._made_again(
                 from_form(fields["mechanism"]), fields["horizon"], fields["more"]

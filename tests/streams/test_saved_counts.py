@@ -234,6 +234,8 @@ def test_files_that_are_right_but_for_a_field(field, value, tmp_path):
         ("noise.0.generator", {"used": 10**6, "state": {}}),
         ("noise.0.generator", {"used": 0, "state": {"bit_generator": "os"}}),
         ("noise.0.generator", {"used": 0, "state": {"bit_generator": "PCG64"}}),
+        ("more", None),
+        ("more", []),
     ],
 )
 def test_fields_that_contradict_each_other(field, value, tmp_path):
