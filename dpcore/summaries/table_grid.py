@@ -94,7 +94,8 @@ class TableGrid:
         >>> grid.x.thresholds, grid.y.thresholds, grid.shape
         (array([ 25.,  50.,  75., 100.]), array([ 5., 10.]), (4, 2))
         """
-        is_pair = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) > 0
+        is_array = isinstance(shape, np.ndarray) and shape.ndim > 0
+        is_pair = isinstance(shape, tuple | list) or is_array
         sizes = _check.items("shape", shape if is_pair else (shape, shape), "must be integers")
         if len(sizes) != 2:
             raise ParameterError("shape", shape, "must be one or two integers")

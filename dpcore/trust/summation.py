@@ -81,7 +81,7 @@ def vector_sum(
     >>> round(float((xy - mean_x * mean_y) / (xx - mean_x**2)), 2)  # the slope
     2.0
     """
-    check_function(function)
+    check_function("function", function)
     if not isinstance(trust, Summing):
         raise DtypeError("trust", type(trust).__name__, f"must be a {names_of(Summing)}")
     _check.choice("neighbours", neighbours, Neighbours)

@@ -47,7 +47,8 @@ class Product(Function):
     second: Function
 
     def __post_init__(self) -> None:
-        _check_all((self.first, self.second))
+        for name in ("first", "second"):
+            check_function(name, getattr(self, name))
         if self.first.size * self.second.size > MOST_SIZE:
             raise ParameterError("second", self.second.size, "must be shorter: 2^24 in all")
         _product(self.first.bound, self.second.bound)
@@ -115,7 +116,8 @@ class Together(Function):
 
     def __post_init__(self) -> None:
         parts = tuple(_check.items("parts", self.parts, "must be functions"))
-        _check_all(parts)
+        for part in parts:
+            check_function("parts", part)
         if not parts or sum(part.size for part in parts) > MOST_SIZE:
             raise ParameterError("parts", len(parts), "must be 1 or more, of 2^24 values in all")
         object.__setattr__(self, "parts", parts)
@@ -205,7 +207,7 @@ class Coarse(Function):
     bits: int
 
     def __post_init__(self) -> None:
-        _check_all((self.function,))
+        check_function("function", self.function)
         object.__setattr__(self, "bits", _check.integer("bits", self.bits, 0, MOST_BITS))
 
     @property
@@ -239,11 +241,6 @@ class Coarse(Function):
         [[12.5]]
         """
         return self.function.values(records)
-
-
-def _check_all(functions: Sequence[object]) -> None:
-    for function in functions:
-        check_function(function)
 
 
 def _product(first: Bound, second: Bound) -> Bound:

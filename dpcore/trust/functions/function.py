@@ -158,10 +158,10 @@ class Function(ABC):
             raise FormatError(f"a function {cls.name!r} with other fields") from None
 
 
-def check_function(function: object) -> None:
+def check_function(argument: str, function: object) -> None:
     """Check that a caller gives a declared function."""
     what = "must be a declared function, such as trust.functions.Identity"
-    _check.instance("function", function, Function, what)
+    _check.instance(argument, function, Function, what)
 
 
 def function_from(description: object) -> Function:

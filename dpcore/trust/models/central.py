@@ -141,7 +141,7 @@ class Central(Bounded, Summing, Advised):
         [14.14]
         [7.07]
         """
-        check_function(function)
+        check_function("function", function)
         _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         budget = Allowance.checked(self.epsilon, self.rho, neighbours, self.delta)

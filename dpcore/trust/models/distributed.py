@@ -207,7 +207,7 @@ class DistributedNoise(TreeOfShares, WithVectors, Summing, Bounded, Advised):
         >>> noise.bits, noise.deviation(1000, is_whole=False).round(2)
         (25, array([10.]))
         """
-        check_function(function)
+        check_function("function", function)
         _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         if neighbours != "replace-one":

@@ -127,7 +127,7 @@ class SecureAggregation(Bounded, WithVectors, Summing, Advised):
         >>> SecureAggregation().sum_noise(Identity(0, 10)).bits
         21
         """
-        check_function(function)
+        check_function("function", function)
         _check.choice("neighbours", neighbours, Neighbours)
         check_one_record(self.records)
         return sum_noise(function.bound, None, 1, 0, MOST_RECORDS, function.most_bits)

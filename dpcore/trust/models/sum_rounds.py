@@ -29,7 +29,7 @@ class SumRound(FunctionRound):
     """What all rounds about a function have in common. Their cells are the words of a vector."""
 
     def __init__(self, trust: Summing, function: Function) -> None:
-        check_function(function)
+        check_function("function", function)
         super().__init__(trust, function.size + 1)
         self._begin(trust, function)
 
@@ -102,7 +102,7 @@ class SharedSumRound(SumRound, SplitRound, VectorsRound):
     """Vectors with each client's share of the noise, which are split among the servers."""
 
     def __init__(self, trust: Summing, function: Function, receivers: int) -> None:
-        check_function(function)
+        check_function("function", function)
         SplitRound.__init__(self, trust, function.size + 1, receivers)
         self._begin(trust, function)
 
