@@ -163,11 +163,37 @@ def test_what_is_no_bound_or_function_is_refused(make):
 
 
 @pytest.mark.parametrize(
-    "description", [{}, {"name": "none"}, [], {"name": "step", "threshold": 1, "code": "x"}]
+    "description",
+    [
+        *({}, {"name": "none"}, [], {"name": ["step"]}, {"name": 10**5000}, {"name": "step"}),
+        {"name": "step", "threshold": 1, "code": "x"},
+        {"name": "step", "threshold": {"name": "step"}},
+        {"name": "vector", "within": {"bound": ["Ball"]}},
+        {"name": "vector", "within": {"bound": "Ball", "radius": 1.0}},
+        {"name": "vector", "within": {"bound": "InGroups", "groups": 2, "inner": 5}},
+        {"name": "vector", "within": {"bound": "InGroups", "groups": "x", "inner": None}},
+        {"name": "vector", "within": {"bound": "Joint", "parts": [3], "precision": [1.0]}},
+        {"name": "together", "parts": [{"name": "one"}], "precision": [1e300]},
+        {"name": "identity", "lower": 0.0, "upper": 5e-324},
+        {"name": "identity", "lower": -1e308, "upper": 0.0},
+    ],
 )
 def test_descriptions_of_other_functions_are_refused(description):
-    with pytest.raises((FormatError, TypeError)):
+    with pytest.raises((FormatError, DtypeError, ParameterError)):
         function_from(description)
+
+
+def test_numbers_that_have_no_inverse_are_refused_before_a_sum_is_charged():
+    for make in (
+        lambda number: Identity(0, number),
+        lambda number: Vector(Ball(2, number)),
+        lambda number: Vector(Simplex(2, number)),
+        lambda number: Vector(Box([0], [1], units=[number])),
+    ):
+        for number in (5e-324, 1e-151, 1e151, 1e308):
+            with pytest.raises(ParameterError):
+                make(number)
+        assert make(1e-150).size + make(1e150).size > 1
 
 
 def test_records_are_checked_and_no_message_quotes_one():
