@@ -22,7 +22,9 @@ def block_of(mechanism: Mapping[str, str | int | float]) -> int | None:
         The description of the mechanism of the row.
     """
     branching = str(mechanism.get("branching", "")).split(",")
-    return int(branching[1]) if mechanism["name"] == _TREE and len(branching) == 2 else None
+    if mechanism["name"] != _TREE or len(branching) != 2 or not branching[1].isdecimal():
+        return None
+    return int(branching[1]) if int(branching[1]) > 1 else None
 
 
 def deviations_in_blocks(
@@ -54,6 +56,8 @@ def deviations_in_blocks(
     first, one, two = (of_row[[0, block - 1, 2 * block - 1]] ** 2).tolist()
     of_cell = (first - one / block**2) * block / (block - 1)
     of_block = (4 * one - two) / 2  # j blocks have j of_block - common (j of_block)^2
+    if not (of_cell > 0.0 and of_block > 0.0):  # a file may state anything
+        return np.full(size, np.inf)
     common = (of_block - one) / of_block**2
     own = np.arange(cells) // block
     lengths = np.bincount(own).astype(np.float64)

@@ -275,6 +275,17 @@ def test_the_noise_of_blocks_that_are_too_few_is_not_known():
     assert np.isinf(table.marginal("x").noise_deviation).all()
 
 
+@pytest.mark.parametrize("branching", ["4,1", "4,0", "4,-3", "4,x", "4,", "4,4,4", "auto", 4])
+@pytest.mark.parametrize("deviation", [1.0, 1e-170])
+def test_the_noise_of_a_stored_table_that_no_tree_explains_is_not_known(branching, deviation):
+    table = raw_table(COUNTS, None, GRID, taken(Hierarchy(1.0, (5, 10))), RNG(7))
+    row = replace(table.row, mechanism={**table.row.mechanism, "branching": branching})
+    assert np.isinf(replace(table, row=row).marginal("x").noise_deviation).all()
+    none = replace(table.row, noise_deviation=np.append(np.full(49, deviation), 0.0))
+    stated = replace(table, row=none).marginal("x").noise_deviation
+    assert not np.isnan(stated).any()
+
+
 @pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Hierarchy(1.0, (4, 4, 4)), Dawa(1.0)])
 def test_the_noise_of_marginals_is_not_known_for_others(mechanism):
     table = raw_table(COUNTS, None, GRID, taken(mechanism), RNG(7))
