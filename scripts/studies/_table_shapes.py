@@ -9,6 +9,8 @@ from papers._data import folder
 
 __all__ = ["HELD_OUT", "TUNING", "chances"]
 
+Sides = tuple[int, int]  # the numbers of cells along x and along y
+
 Values = NDArray[np.float64]
 LOANS = "dpbench/Loan_2D_256_256.npy"
 
@@ -74,11 +76,36 @@ def heaped(x: Values, y: Values) -> Values:
     return np.asarray(hill * (1 + 4 * (columns % 4 == 0)))
 
 
+def diagonal(x: Values, y: Values) -> Values:
+    """Return a thin band across the table."""
+    return np.exp(-((x + y - 1) ** 2) / (2 * 0.02**2))
+
+
+def atoms(x: Values, y: Values) -> Values:
+    """Return 25 cells with three fifths of the records, for any number of cells, and the rest."""
+    rng, found = np.random.default_rng(5), np.full_like(x * y, 0.4 / (x * y).size)
+    for _ in range(25):
+        i, j = (rng.random(2) * found.shape).astype(int)
+        found[i, j] += 0.6 / 25 * rng.exponential()
+    return found
+
+
+def sparse(x: Values, y: Values) -> Values:
+    """Return records in 3 % of the cells."""
+    rng = np.random.default_rng(6)
+    found = rng.exponential(size=(x * y).shape) * (rng.random((x * y).shape) < 0.03)
+    found[0, 0] += 1.0  # a cell has some in any case
+    return np.asarray(found)
+
+
 SHAPES: dict[str, Callable[[Values, Values], Values]] = {
     each.__name__: each
-    for each in (uniform, bell, band, fan, curve, spots, ring, decay, hills, heaped)
+    for each in (
+        *(uniform, bell, band, fan, curve, spots),
+        *(ring, decay, hills, heaped, diagonal, atoms, sparse),
+    )
 }
-HELD_OUT = ("ring", "decay", "hills", "heaped")
+HELD_OUT = ("ring", "decay", "hills", "heaped", "diagonal", "atoms", "sparse")
 TUNING = (
     *(name for name in SHAPES if name not in HELD_OUT),
     *(["DPBench's loans"] if folder(LOANS) else []),
@@ -86,12 +113,14 @@ TUNING = (
 
 
 @functools.cache
-def chances(shape: str, side: int) -> Values:
-    """Return the probabilities of (side, side) cells."""
+def chances(shape: str, sides: Sides) -> Values:
+    """Return the probabilities of the cells of a table with these sides."""
+    width, height = sides
     if shape == "DPBench's loans":
         found = np.load(f"{folder(LOANS)}/{LOANS}").astype(np.float64)
-        found = found.reshape(side, -1, side, found.shape[1] // side).sum(axis=(1, 3))
+        across, along = found.shape[0] // width, found.shape[1] // height
+        found = found.reshape(width, across, height, along).sum(axis=(1, 3))
     else:
-        middles = (np.arange(side) + 0.5) / side
-        found = SHAPES[shape](middles[:, np.newaxis], middles)
+        x, y = ((np.arange(side) + 0.5) / side for side in sides)
+        found = SHAPES[shape](x[:, np.newaxis], y)
     return np.asarray(found / found.sum())

@@ -73,7 +73,7 @@ def test_the_guide_to_tables():
     names = run(block)
     lines = [line for line in block.splitlines() if line.startswith("released.")]
     shapes = [np.shape(eval(line, names)) for line in lines]
-    assert shapes == [(25, 40), (), (), (25, 2), (50_000, 2)]
+    assert shapes == [(25, 40), (), (), (2,), (25, 2), (50_000, 2)]
     assert abs(names["released"].conditional("y", 40, 50).quantile(0.5) - 40) < 1
 
 

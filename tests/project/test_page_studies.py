@@ -51,7 +51,7 @@ def test_boxes_of_much_budget_have_the_records_within(study, rng, method):
 
 def test_errors_of_a_table_are_none_if_it_is_right(study, rng):
     tables = study("tables")
-    true, corners = rng.poisson(5, (8, 8)), tables.boxes(8)
+    true, corners = rng.poisson(5, (8, 8)), tables.boxes((8, 8))
     found = tables.errors(true.astype(float), true, corners)
     np.testing.assert_allclose(found, [0, 0, 0, tables.BLUR / 8])
     moved = true.astype(float)
@@ -72,8 +72,8 @@ def test_the_nearest_cells_of_zero_or_more_have_the_same_sum(study, rng):
 def test_all_shapes_of_tables_are_probabilities(study):
     shapes = study("_table_shapes")
     for shape in (*shapes.TUNING, *shapes.HELD_OUT):
-        found = shapes.chances(shape, 16)
-        assert found.shape == (16, 16), shape
+        found = shapes.chances(shape, (16, 8))
+        assert found.shape == (16, 8), shape
         assert found.min() >= 0, shape
         assert found.sum() == pytest.approx(1), shape
 
@@ -82,12 +82,36 @@ def test_tables_are_compared_over_shapes(study):
     tables = study("tables")
     compared = tables.Compared.__new__(tables.Compared)
     compared.shapes = [*tables.TUNING, *tables.HELD_OUT]
-    shape = (len(compared.shapes), len(tables.SIDES), len(tables.RATIOS), 4)
+    shape = (len(compared.shapes), len(tables.TABLES), len(tables.RATIOS), 4)
     compared.errors = {"one": np.ones(shape), "other": np.full(shape, 2.0)}
     compared.errors["one"][..., 3] = 2 * 16
     found = compared.over("one", "other")
-    assert found.shape == (5, len(tables.SIDES), len(tables.RATIOS))
+    assert found.shape == (5, len(tables.TABLES), len(tables.RATIOS))
     np.testing.assert_allclose(found[:, 0, 0], [2 ** (1 / 4), 0.5, 0.5, 0.5, 16])
+
+
+def test_the_default_of_a_table_is_beside_the_best_in_each_measure(study):
+    tables = study("tables")
+    compared = tables.Compared.__new__(tables.Compared)
+    compared.shapes = [*tables.TUNING, *tables.HELD_OUT]
+    shape = (len(compared.shapes), len(tables.TABLES), len(tables.RATIOS), 4)
+    names = list(tables.mechanisms(64))
+    more = [f"{name}, {kind}" for name in names for kind in ("raw", "projected")]
+    compared.errors = {name: np.ones(shape) for name in (*names, *more)}
+    compared.errors["hierarchy"][..., 2] = 0.5
+    for factor in (compared.errors["dawa"], compared.errors["dawa, rho"]):
+        factor *= 4.0
+    found = tables.regrets(compared, tables.HELD_OUT)
+    is_dawa = tables.takes_dawa()
+    assert is_dawa[:, 0].all()
+    assert not is_dawa[:, -1].any()
+    np.testing.assert_allclose(found[0], np.where(is_dawa, 4, 1))
+    np.testing.assert_allclose(found[2], np.where(is_dawa, 8, 2))
+    assert {tables.default(sides, 100) for sides in tables.TABLES} == {"histogram", "blocks"}
+    assert tables.default("16 x 16", 100, tables.RHO) == "blocks, rho"
+    lines = tables.page(compared, 3)
+    assert "**4.00 / 4.00 / 8.00 / 4.00**" in "\n".join(lines)
+    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
 
 
 def test_models_lose_little_to_much_budget(study, rng):
