@@ -35,8 +35,9 @@ _PARAGRAPHS: Final = {
         strings, or if they are floats and the scores are integers.""",
     "score_thresholds": "Public thresholds of the scores, which must not come from the data.",
     "score_thresholds_or_none": """
-        Public thresholds of the scores, which must not come from the data; None: 1,024 cells over
-        [0, 1].""",
+        Public thresholds of the scores, which must not come from the data. None: cells of [0, 1],
+        narrow near both ends, whose number grows with the public number of records and the budget,
+        released by the mechanism that suits them; 1,280 even cells for a given mechanism.""",
     "mechanism": """
         The mechanism that adds the noise; None: the most accurate one for this grid, budget and
         public number of records, according to ``dpcore.plan``.""",

@@ -184,11 +184,7 @@ class Dawa(Mechanism):
 
 def signal_of(dawa: Dawa, n: int) -> float:
     """Return n epsilon; for rho, take the epsilon whose noise has the same variance."""
-    budget = dawa._budget()
-    if budget.epsilon is not None:
-        return n * float(budget.epsilon)
-    assert budget.rho is not None
-    return n * math.sqrt(8.0 * float(budget.rho))
+    return dawa._budget().signal(n)
 
 
 def counting_error(dawa: Dawa, size: int, n: int) -> float:

@@ -120,6 +120,13 @@ class Allowance:
         """The power of a share to which the noise's variance is inversely proportional."""
         return 2.0 if self.epsilon is not None else 1.0
 
+    def signal(self, n: int) -> float:
+        """Return n epsilon; for rho, take the epsilon whose noise has the same variance."""
+        if self.epsilon is not None:
+            return n * float(self.epsilon)
+        assert self.rho is not None
+        return n * math.sqrt(8.0 * float(self.rho))
+
     def law(self, changes: Fraction | int, share: Fraction = Fraction(1)) -> Law:
         """Return the noise for counts in which neighbours differ, for a share of the allowance.
 

@@ -16,6 +16,7 @@ from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
+from ..planning.score_grid import on_grid, score_grid, suited_to_scores
 from ..privacy.allowance import Allowance
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid
@@ -32,7 +33,7 @@ __all__ = [
     "score_curves_from_counts",
 ]
 
-_DEFAULT_CELLS: Final = 2**10
+_CELLS: Final = 10 * 2**7  # for a given mechanism
 
 Spender = Mechanism | tuple[Mechanism, Mechanism] | Allowance
 
@@ -114,14 +115,19 @@ def score_curves(
     (5000, 0.3)
     """
     _check.unweighted("sample_weight", sample_weight)
-    if grid is None:
-        grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
-    check_score_grid(grid)
+    if grid is not None:
+        check_score_grid(grid)
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
+    budget = spender if grid is None and isinstance(spender, Allowance) else None
+    if grid is None:
+        grid = Grid.uniform(0, 1, _CELLS) if budget is None else score_grid()
     _check_public(grid, spender, isotonic)
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
+    if budget is not None:
+        grid, spender = suited_to_scores(int(counts.sum()), budget)
+        counts = on_grid(counts, grid)
     curves = raw_score_curves(counts, grid, spender, rng, what="score_curves")
     warn_of_scores(curves, named(pos_label))
     return curves.isotonic() if isotonic else curves

@@ -174,7 +174,7 @@ class Reliability(Stored):
     >>> curves = dp.score_curves(rng.random(2000) < scores**2, scores, epsilon=5.0, rng=rng)
     >>> table = dp.statistics.reliability(curves, 4)
     >>> table.positive_rate.round(2), table.standard_error.round(2)
-    (array([0.02, 0.17, 0.4 , 0.77]), array([0.01, 0.02, 0.03, 0.02]))
+    (array([0.02, 0.17, 0.42, 0.77]), array([0.01, 0.02, 0.02, 0.02]))
     """
 
     _kind = "dpcore.reliability"
@@ -363,7 +363,7 @@ def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
     >>> labels = rng.random(2000) < scores**2  # the scores are too high
     >>> table = dp.statistics.reliability(dp.score_curves(labels, scores, epsilon=5.0, rng=rng), 4)
     >>> table.mean_score.round(2), table.positive_rate.round(2)
-    (array([0.13, 0.38, 0.62, 0.87]), array([0.02, 0.17, 0.4 , 0.77]))
+    (array([0.13, 0.38, 0.62, 0.87]), array([0.02, 0.17, 0.42, 0.77]))
     """
     return Reliability(counted_bins(curves, bins, uniform_bins), curves.privacy)
 

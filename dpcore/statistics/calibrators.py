@@ -177,7 +177,7 @@ class IsotonicCalibration:
         >>> curves = dp.score_curves(rng.random(2000) < scores**2, scores, epsilon=5.0, rng=rng)
         >>> fitted = IsotonicCalibration.fit(curves, 20)
         >>> fitted.predict([0.25, 0.75]).round(2)  # the truth: 0.06, 0.56
-        array([0.05, 0.57])
+        array([0.05, 0.56])
         """
         from scipy.optimize import isotonic_regression  # a quarter of a second, on first use
 

@@ -212,7 +212,7 @@ def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -
     >>> curves = dp.score_curves(labels, scores, epsilon=1.0, rng=rng)
     >>> low, high = classifier.precision_interval(curves, 0.5)
     >>> round(low, 3), round(high, 3)
-    (0.747, 0.762)
+    (0.75, 0.76)
     """
     return _precision_interval(curves, t, level, sampling=False)
 
@@ -234,7 +234,7 @@ def recall_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> I
     >>> curves = dp.score_curves(labels, scores, epsilon=1.0, rng=rng)
     >>> low, high = classifier.recall_interval(curves, 0.5)
     >>> round(low, 3), round(high, 3)
-    (0.749, 0.759)
+    (0.749, 0.754)
     """
     return _recall_interval(curves, t, level, sampling=False)
 
@@ -262,7 +262,7 @@ def population_precision_interval(
     >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
     >>> low, high = classifier.population_precision_interval(curves, 0.5)
     >>> round(low, 2), round(high, 2)
-    (0.72, 0.79)
+    (0.73, 0.79)
     """
     return _precision_interval(curves, t, level, sampling=True)
 
@@ -285,7 +285,7 @@ def population_recall_interval(
     >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
     >>> low, high = classifier.population_recall_interval(curves, 0.5)
     >>> round(low, 2), round(high, 2)
-    (0.7, 0.76)
+    (0.71, 0.76)
     """
     return _recall_interval(curves, t, level, sampling=True)
 

@@ -61,9 +61,9 @@ class ScoreHistogram(Stored):
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> rng = np.random.default_rng(1)
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 1024)
     >>> scores = rng.random(2000)
-    >>> curves = dp.score_curves(rng.random(2000) < scores, scores, epsilon=5.0, rng=rng)
+    >>> curves = dp.score_curves(rng.random(2000) < scores, scores, grid, epsilon=5.0, rng=rng)
     >>> histogram = dp.statistics.ScoreHistogram.quantile(curves, 20)
     >>> round(histogram.auc, 3), round(histogram.auc_corrected, 3)
     (0.823, 0.824)
@@ -121,9 +121,9 @@ class ScoreHistogram(Stored):
         --------
         >>> import numpy as np
         >>> import dpcore as dp
-        >>> rng = np.random.default_rng(1)
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 1024)
         >>> scores = rng.random(2000) ** 2
-        >>> curves = dp.score_curves(rng.random(2000) < scores, scores, epsilon=5.0, rng=rng)
+        >>> curves = dp.score_curves(rng.random(2000) < scores, scores, grid, epsilon=5.0, rng=rng)
         >>> dp.statistics.ScoreHistogram.quantile(curves, 4).bins.edges.round(2)
         array([0.  , 0.07, 0.25, 0.56, 1.  ])
         """
@@ -284,9 +284,9 @@ class ScoreHistogram(Stored):
         --------
         >>> import numpy as np
         >>> import dpcore as dp
-        >>> rng = np.random.default_rng(1)
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 1024)
         >>> scores = rng.random(2000)
-        >>> curves = dp.score_curves(rng.random(2000) < scores, scores, epsilon=5.0, rng=rng)
+        >>> curves = dp.score_curves(rng.random(2000) < scores, scores, grid, epsilon=5.0, rng=rng)
         >>> low, high = dp.statistics.ScoreHistogram.quantile(curves, 100).auc_interval()
         >>> round(low, 2), round(high, 2)
         (0.8, 0.85)

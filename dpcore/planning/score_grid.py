@@ -1,0 +1,101 @@
+"""The grid and the mechanism of released scores if none is given: chosen by public numbers."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanisms import Dawa, Histogram, Mechanism
+from ..privacy.allowance import Allowance
+from ..summaries.grid import Grid
+from .most_accurate import error_of, most_accurate
+
+__all__ = ["on_grid", "score_grid", "suited_to_scores"]
+
+_EVEN: Final = 40  # cells where records or budget are so scarce that DAWA joins them
+_FIRST: Final = 500.0  # the signal of the coarsest grid, where DAWA no longer pays
+_FINEST: Final = 8
+_HALVINGS: Final = 3
+_MOST_AT_ONCE: Final = 200  # joint cells up to which a histogram is better than a tree
+
+
+@lru_cache(maxsize=2)
+def score_grid(doublings: int = _FINEST) -> Grid:
+    """Return thresholds for probabilities: tenths, divided, and finer towards 0 and 1.
+
+    Parameters
+    ----------
+    doublings
+        k from 0 to 8. Each tenth has 2^k even cells. Both end cells are halved towards 0 and 1
+        three times more, because the scores of a rare class lie there.
+
+    Returns
+    -------
+    Grid
+        10 2^k + 6 cells. Its thresholds are among those of more doublings.
+
+    Examples
+    --------
+    >>> score_grid(0).thresholds[:5], score_grid(0).size, score_grid().size
+    (array([0.0125, 0.025 , 0.05  , 0.1   , 0.2   ]), 16, 2566)
+    """
+    even = 10 * 2**doublings
+    parts = even * 2.0 ** np.arange(_HALVINGS, 0, -1)
+    inner = np.arange(1, even) / even
+    return Grid(np.concatenate([1 / parts, inner, ((parts - 1) / parts)[::-1], [1.0]]))
+
+
+def suited_to_scores(n: int, budget: Allowance) -> tuple[Grid, Mechanism]:
+    """Return the grid and the mechanism for the scores of n records, from 0 to 1.
+
+    Parameters
+    ----------
+    n
+        The number of records, which is public.
+    budget
+        What the mechanism may spend.
+
+    Raises
+    ------
+    ParameterError
+        The budget is too small.
+
+    Notes
+    -----
+    Rates and calibration errors are differences of cumulative counts. Noise in each cell alone
+    changes them less than that of a tree, which is best for cumulative counts themselves. So the
+    mechanism is a histogram as long as there are few cells. Their number grows with the root of
+    n epsilon: noise falls with n epsilon, and the error of a cell with the square of its width. All
+    constants are measured (docs/measured/roc-accuracy.md).
+    """
+    adaptive = most_accurate(2 * _EVEN, budget, n)
+    if isinstance(adaptive, Dawa):
+        return Grid.uniform(0, 1, _EVEN), adaptive
+    grid = score_grid(_doublings(budget.signal(n)))
+    if 2 * grid.size > _MOST_AT_ONCE:
+        return grid, most_accurate(2 * grid.size, budget, n)
+    options = [Histogram(**each.arguments) for each in (budget.pure, budget) if each is not None]
+    return grid, min(options, key=lambda option: error_of(option, 2 * grid.size))
+
+
+def on_grid(counts: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """Return counts of scores on a coarser grid, (2 N,), from those on ``score_grid()``.
+
+    The thresholds of the coarser grid must be among those of the fine one.
+    """
+    ends = np.searchsorted(score_grid().thresholds, grid.thresholds)
+    starts = np.append(0, ends[:-1] + 1)
+    size = score_grid().size
+    negatives, positives = counts[:size], counts[size:][::-1]
+    joined = [np.add.reduceat(part, starts) for part in (negatives, positives)]
+    return np.concatenate([joined[0], joined[1][::-1]])
+
+
+def _doublings(signal: float) -> int:
+    """Return how often the tenths are halved: once more for each four times the signal."""
+    steps = math.log2(min(max(signal, _FIRST), 2.0**100) / _FIRST) / 2
+    return min(int(steps), _FINEST)
