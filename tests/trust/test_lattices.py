@@ -13,7 +13,7 @@ import dpcore as dp
 from dpcore.errors import ParameterError
 from dpcore.noise.sources import source
 from dpcore.trust import Central, DistributedNoise, vector_sum
-from dpcore.trust.functions import Ball, Box, Identity, Simplex, Vector
+from dpcore.trust.functions import Ball, Box, Identity, Polynomials, Simplex, Vector
 from dpcore.trust.functions.bounds import InGroups, Joint
 from tests.reference import lattices as naive
 
@@ -163,9 +163,10 @@ def test_sums_within_the_largest_and_the_smallest_bounds_are_doubles(name, neigh
         assert 0.0 < released.deviation[0] / length < 0.1
 
 
-@pytest.mark.parametrize("name", OF_A_LENGTH)
+@pytest.mark.parametrize("name", [*OF_A_LENGTH, "polynomials"])
 @pytest.mark.parametrize("length", [1.7e308, 1e200, 1e-200, 5e-324])
 def test_other_bounds_are_refused_before_a_budget_is_charged(name, length):
+    of = (OF_A_LENGTH | {"polynomials": lambda most: Polynomials(0, most, 3)})[name]
     with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="must be"):
-        vector_sum([length], OF_A_LENGTH[name](length), Central(1.0))
+        vector_sum([length], of(length), Central(1.0))
     assert budget.log == ()
