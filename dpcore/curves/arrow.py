@@ -86,9 +86,13 @@ def groups_of(begin: dict[str, Any], table: Any) -> tuple[tuple[Any, ...], Curve
         It is not a table, or not one of groups, or a number in it is none of a release.
     """
     arrow = _check.extra("pyarrow", "Arrow tables", "io")
+    wrong = DtypeError("table", type(table).__name__, "must be an Arrow table")
     if not hasattr(table, "__arrow_c_stream__"):
-        raise DtypeError("table", type(table).__name__, "must be an Arrow table")
-    given = arrow.table(table).combine_chunks()
+        raise wrong
+    try:
+        given = arrow.table(table).combine_chunks()
+    except (arrow.ArrowException, TypeError, ValueError):  # a column alone
+        raise wrong from None
     text = (given.schema.metadata or {}).get(_KEY)
     if text is None or sorted(given.column_names) != sorted(_COLUMNS) or not given.num_rows:
         raise FormatError("not a table that GroupedCDF.to_arrow returned, with one group or more")

@@ -980,8 +980,8 @@ def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:
 
 def check_knots(knots: Any, size: int) -> None:
     """Refuse what are no knots of a curve of N counts."""
-    _check.held("knots", knots, np.shape(knots), "i")
-    rises = knots.ndim == 1 and knots.size > 0 and knots[0] >= 0 and np.all(np.diff(knots) > 0)
+    _check.held("knots", knots, (None,), "i")
+    rises = knots.size > 0 and knots[0] >= 0 and np.all(np.diff(knots) > 0)
     if not rises or knots[-1] != size - 1:
         what = f"must be ascending indices of thresholds, with the last one, {size - 1}"
         raise ParameterError("knots", knots, what)

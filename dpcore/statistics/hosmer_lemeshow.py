@@ -70,6 +70,7 @@ class _Simulation(Stored):
         minimum: float | None,
         fitted: bool,
     ) -> _Simulation:
+        groups, minimum = check_groups(groups, curves.n, fitted), check_minimum(minimum)
         cells = Cells.of(curves)
         records = np.diff(np.rint(cells.totals)).astype(np.int64)
         lower, upper = (

@@ -292,3 +292,14 @@ def test_a_plan_has_errors_on_the_same_shapes():
         told[-1][name]["few valwes"] = told[-1][name].pop("few values")
         with pytest.raises(dp.FormatError, match=words):
             dp.load(json.dumps(data))
+
+
+@pytest.mark.parametrize(("field", "value"), [("groups", 2**53), ("groups", 0), ("minimum", -1.0)])
+def test_a_simulation_that_no_test_has_is_refused_when_it_is_read(field, value):
+    """Its p-value would ask for more memory than there is."""
+    scores = np.random.default_rng(1).random(3000)
+    labels = np.random.default_rng(2).random(3000) < scores
+    data = json.loads(dp.hosmer_lemeshow(labels, scores, epsilon=5.0).to_json())
+    data["simulation"][field] = value
+    with pytest.raises(dp.FormatError, match=field):
+        dp.load(json.dumps(data))

@@ -140,6 +140,7 @@ call(PROJECTION.moments, order=2)
 call(PROJECTION.moment_errors, order=2)
 for stored in (NOISY, GROUPED, TABLE, RESIDUALS, PROJECTION, NOISY_CURVES):
     call(type(stored).from_json, f", {type(stored).__name__}", text=stored.to_json())
+call(dp.GroupedCDF.from_arrow, table=GROUPED.to_arrow())
 for distance in ("kolmogorov_smirnov", "earth_mover", "energy"):
     call(getattr(dp.distances, distance), first=SCORES, second=CURVE)
 call(dp.compare, first=CURVE, second=NOISY, probabilities=[0.5], simulations=19)
