@@ -1,9 +1,8 @@
 """The error of the default relative to the best contender: ``python scripts/study.py regret``.
 
 Writes docs/measured/regret.md and docs/measured/regret.png. With ``--data DIR`` (or DPCORE_DATA) it
-also uses the DPBench histograms and the Bank data in that folder, which are not part of this
-project. ``--quick`` prints tables of a few cases, all with shapes on which rules may be tuned.
-Takes ten minutes.
+also uses the DPBench histograms in that folder, which are not part of this project. ``--quick``
+prints tables of a few cases, all with shapes on which rules may be tuned. Takes ten minutes.
 """
 
 from dataclasses import replace
@@ -25,9 +24,8 @@ from ._regret_experiments import (
     errors,
 )
 from ._regret_outcomes import outcomes
-from ._regret_roc import RUNS, of_roc, roc_errors
 
-DATA = ("dpbench", "bank-full.csv")  # without them, the page is not for docs/
+DATA = ("dpbench",)  # without them, the page is not for docs/
 
 
 def main() -> None:
@@ -40,8 +38,7 @@ def main() -> None:
     large = run(replace(errors, parameters=cases(LARGEST)), RELEASES // 4)
     other = run(replace(errors, parameters=cases(OTHER_SETTINGS)), RELEASES // 2)
     found = outcomes(large, usual)
-    lines = page.of_curves(found, outcomes(other), replicates(usual))
-    write("measured/regret.md", [*lines, "", *of_roc(run(roc_errors, RUNS))])
+    write("measured/regret.md", page.of_curves(found, outcomes(other), replicates(usual)))
     save(page.drawn(found), "measured/regret.png")
 
 

@@ -1,9 +1,9 @@
 """Private ROC curves, compared: ``python scripts/study.py roc --data DIR``.
 
 Compares more ways than Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper,
-and measures how well thresholds are chosen. Writes docs/measured/roc-accuracy.md and
-docs/measured/roc-accuracy.png. Needs a folder with bank-full.csv (UCI Bank Marketing; not part of
-this project). Takes a quarter of an hour.
+and measures how well grids and thresholds are chosen. Writes docs/measured/roc-accuracy.md and
+docs/measured/roc-accuracy.png. Needs a folder with bank-full.csv, diabetic_data.csv and
+framingham.csv (not part of this project). Takes half an hour.
 """
 
 import functools
@@ -28,8 +28,12 @@ from dpcore.statistics.between_curves import Rates, symmetric_difference
 from dpcore.statistics.roc import ROC
 from dpcore.studies import Results
 
+from ._score_grids import RUNS as RUNS_OF_GRIDS
+from ._score_grids import errors_of_grids, of_grids
+
 Rng = np.random.Generator
 Way = Callable[[Scored, float, Rng], Rates]
+FILES = "bank-full.csv", "diabetic_data.csv", "framingham.csv"
 CELLS, CANDIDATES, RUNS = 2**10, 2**15, 100
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 SHOWN_EPSILON = 0.2
@@ -55,9 +59,9 @@ def of(curves: dp.ScoreCurves) -> Rates:
     return DIAGONAL if np.isnan(roc.auc) else roc
 
 
-def even(cells: int) -> Way:
-    """Return the default of ``dp.score_curves``, on so many cells of one width."""
-    grid = dp.Grid.uniform(0, 1, cells)
+def on_cells(cells: int | None) -> Way:
+    """Return ``dp.score_curves`` on so many cells of one width; None: on its default grid."""
+    grid = None if cells is None else dp.Grid.uniform(0, 1, cells)
     return lambda r, epsilon, rng: of(
         dp.score_curves(r.labels, r.scores, grid, epsilon=epsilon, rng=rng)
     )
@@ -72,12 +76,13 @@ def by(release: Callable[..., dp.ScoreCurves], **arguments: Any) -> Way:
 
 PUBLISHED, OURS, MEDIANS = "published", "score_curves", "score_curves_at_medians"
 SIZES = "published, sizes public"
-FEW = "score_curves, 32 cells"
+MANY, FEW = "score_curves, 1,024 cells", "score_curves, 32 cells"
 WAYS: dict[str, Way] = {
     PUBLISHED: by_trees,
     SIZES: by_trees_of_sizes,
-    OURS: even(CELLS),
-    FEW: even(2**5),
+    OURS: on_cells(None),
+    MANY: on_cells(CELLS),
+    FEW: on_cells(2**5),
     "PriROC-fix": by(priroc_fix),
     "PriROC": by(priroc),
     MEDIANS: by(score_curves_at_medians),
@@ -87,11 +92,12 @@ WAYS: dict[str, Way] = {
     "the same, counted by DAWA": by(score_curves_at_medians, counter="dawa"),
     "the same, depth 10": by(score_curves_at_medians, depth=10),
 }
-DISCRIMINATE = (OURS, FEW, "PriROC-fix", "PriROC", MEDIANS)
+DISCRIMINATE = (OURS, MANY, FEW, "PriROC-fix", "PriROC", MEDIANS)
 STYLES = {
     PUBLISHED: (VERMILION, "o-"),
     SIZES: (ORANGE, "s--"),
     OURS: (BLUE, "D-"),
+    MANY: (GREY, "h--"),
     FEW: (SKY, "^--"),
     "PriROC-fix": (GREEN, "v-."),
     "PriROC": (BLACK, "x:"),
@@ -138,10 +144,11 @@ def scored(auc: float) -> Scored:
 
 def main() -> None:
     """Run, write, and draw."""
-    if folder("bank-full.csv") is None and not given.quick:
-        raise SystemExit("skipped: roc-accuracy.md needs --data DIR with bank-full.csv")
+    if folder(*FILES) is None and not given.quick:
+        raise SystemExit(f"skipped: roc-accuracy.md needs --data DIR with {', '.join(FILES)}")
     errors, chosen = run(errors_of_curves, RUNS), run(thresholds, RUNS // 2)
     released = run(released_areas, RUNS_OF_A_TEST)
+    grids = run(errors_of_grids, RUNS_OF_GRIDS)
     save(picture(errors), "measured/roc-accuracy.png")
     mean = errors.array("error").mean(axis=2)  # (ways, epsilons)
     least = dict(zip(EPSILONS, mean.min(axis=0), strict=True))
@@ -191,6 +198,7 @@ def main() -> None:
             "\n".join(f"The error of {name} is {verdict(over[name])}." for name in over)
             + f"\nThe means are known to within {spread:.0%} (one standard error), or better.",
             "![Errors against epsilon, and one release of each](roc-accuracy.png)",
+            of_grids(grids),
             THRESHOLDS.format(**texts),
             pivot(
                 chosen,
@@ -257,7 +265,7 @@ CURVES = """\
 # The accuracy of private ROC curves
 
 This page compares ways to release a ROC curve with differential privacy: how far the released
-curve is from the exact one, and how well thresholds are chosen. It is written by
+curve is from the exact one, and how well grids and thresholds are chosen. It is written by
 `python scripts/study.py roc --data DIR`. The mechanisms are explained in
 [roc.md](../guides/roc.md), [selection.md](../proofs/selection.md) and
 [dawa.md](../proofs/dawa.md).
@@ -275,9 +283,9 @@ Neighbours: one record is replaced. The exact curve has a point for every score.
 - published: two dyadic trees, each with epsilon / 2 and the published scale, over even cells, one
   less than {cells:,}, smoothed in norm 2. This is the way of Figure 5 of the ECDF paper.
 - published, sizes public: the same, but without noise in the numbers of positives and negatives.
-- score_curves: its default over {cells:,} even cells, or over 32.
-- PriROC-fix, of the regression-diagnostics paper: the same cells, released by dpcore's DAWA, whose
-  first stage is not the published one ([dawa.md](../proofs/dawa.md), section 2).
+- score_curves: on its default grid, and on {cells:,} and 32 even cells.
+- PriROC-fix, of the regression-diagnostics paper: the {cells:,} cells, released by dpcore's DAWA,
+  whose first stage is not the published one ([dawa.md](../proofs/dawa.md), section 2).
 - PriROC, of the same paper: $2^{{10}}$ recursive medians among {candidates:,} even cells with a
   fifth of epsilon, method "paper", and DAWA with the rest.
 - score_curves_at_medians: $2^5$ recursive medians among the same cells, method "exponential", and a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -284,6 +285,50 @@ def test_ways_are_ordered_by_what_they_know(roc):
         for way in (roc.PUBLISHED, roc.SIZES, roc.OURS)
     }
     assert mean[roc.OURS] < mean[roc.SIZES] / 2 < mean[roc.PUBLISHED] / 2
+
+
+@pytest.fixture
+def grids(study):
+    return study("_score_grids")
+
+
+def test_grids_are_measured_beside_their_records(grids, monkeypatch, rng):
+    labels = np.arange(400) % 4 == 0
+    scores = np.where(labels, 0.4, 0.2) + np.arange(400) / 1000
+    positive, negative = scores[labels], scores[~labels]
+    pairs = np.sign(positive[:, np.newaxis] - negative)
+    true = grids.own(labels, scores)
+    assert true[0].auc == pytest.approx((pairs.mean() + 1) / 2)
+    in_bins = np.array_split(np.argsort(scores), np.searchsorted(np.sort(scores), [0.2, 0.3, 0.4]))
+    assert 0 < true[1] < sum(abs((labels - scores)[some].sum()) for some in in_bins)
+    for way in (None, (1024, "tree"), (1024, "default")):
+        assert max(grids.off(true, grids.released(labels, scores, way, 1e4, rng))) < 0.02
+    monkeypatch.setattr(grids, "population", lambda name: (labels, scores))
+    monkeypatch.setattr(grids, "WAYS", (None, (16, "tree")))
+    found = grids.errors_of_grids("Bank", 1000, rng)
+    assert {errors.size for errors in found.values()} == {2 * len(grids.EPSILONS)}
+
+
+def test_the_default_is_compared_with_the_best_grid(grids):
+    ways, epsilons = len(grids.WAYS), len(grids.EPSILONS)
+
+    def known(scores, n, rng):
+        errors = np.full((ways, epsilons), 0.4)
+        errors[0], errors[3] = 0.5, 0.2
+        return dict.fromkeys(grids.MEASURES, errors.ravel())
+
+    results = studies.run(replace(grids.errors_of_grids, function=known), replicates=2, seed=1)
+    rows = grids.by_scores(results)[2:]
+    assert len(rows) == len(grids.MEASURES) * len(grids.SCORES) * len(grids.SIZES)
+    assert all(row.count("0.5000 (2.50)") == epsilons for row in rows)
+    assert all(row.count("2.50 (2.00)") == epsilons for row in grids.summary(results)[2:])
+
+
+def test_a_rare_class_is_a_twelfth_of_the_positives(grids):
+    (labels, scores), (all_labels, _) = grids.population(grids.RARE), grids.population("Bank")
+    assert labels.sum() == all_labels.sum() // 12
+    assert (~labels).sum() == (~all_labels).sum()
+    assert scores.mean() == pytest.approx(labels.mean(), rel=0.2)
 
 
 def test_verdicts_name_where_half_is_missed(roc):

@@ -179,36 +179,6 @@ def test_medians_part_the_records_in_halves(regret):
     assert (curves[:, -1] == 64000).all()
 
 
-def test_roc_curves_are_measured_beside_their_records(regret, monkeypatch):
-    roc = regret("roc")
-    labels = np.arange(400) % 4 == 0
-    scores = np.where(labels, 0.4, 0.2) + np.arange(400) / 1000
-    monkeypatch.setattr(roc, "bank", lambda: (labels, scores, "none"))
-    roc.exact.cache_clear()
-    positive, negative = scores[labels], scores[~labels]
-    pairs = np.sign(positive[:, np.newaxis] - negative)
-    assert roc.exact()[0].auc == pytest.approx((pairs.mean() + 1) / 2)
-    for cells in (None, 16):
-        found = roc.roc_errors(cells, 1e4, np.random.default_rng(1))
-        assert max(found[each] for each in roc.MEASURES) < 0.1
-        assert ("width" in found) == (cells is None)
-    roc.exact.cache_clear()
-
-
-def test_the_default_is_compared_with_the_best_grid(regret, monkeypatch):
-    roc = regret("roc")
-
-    def known(cells, epsilon, rng):
-        best = {64: 0.2, None: 0.5}.get(cells, 0.4)
-        intervals = dict.fromkeys((*roc.KINDS, "width"), 0.75) if cells is None else {}
-        return {**dict.fromkeys(roc.MEASURES, best), **intervals}
-
-    results = studies.run(replace(roc.roc_errors, function=known), replicates=2, seed=1)
-    ratios = [line for line in roc.by_grid(results) if "over the best" in line]
-    assert [line.split("**")[3] for line in ratios] == ["2.50"] * 3
-    assert "75.0% (width 0.750)" in roc.of_intervals(results)[2]
-
-
 def test_the_page_keeps_lines_short_and_counts_shapes(regret, monkeypatch):
     page, experiments = regret("page"), regret("experiments")
     monkeypatch.setattr(page, "_LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
