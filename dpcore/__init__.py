@@ -45,6 +45,7 @@ if _TYPE_CHECKING:
         MissingValueError,
         ParameterError,
     )
+    from .planning.bands import simultaneous_band
     from .planning.compare import Comparison, compare
     from .planning.interval import interval
     from .planning.plan import Plan, plan
@@ -130,6 +131,7 @@ __all__ = [
     "score_counts",
     "score_curves",
     "score_curves_from_counts",
+    "simultaneous_band",
     "smooth",
     "sql",
     "statistics",
@@ -196,6 +198,7 @@ _HOMES = {
         "MissingValueError",
         "ParameterError",
     ),
+    "planning.bands": ("simultaneous_band",),
     "planning.compare": ("Comparison", "compare"),
     "planning.interval": ("interval",),
     "planning.plan": ("Plan", "plan"),

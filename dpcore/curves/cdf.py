@@ -444,7 +444,7 @@ class CDF(Stored):
         >>> (high - low).round(3)
         array([0.01 , 0.012, 0.01 , 0.   ])
         """
-        return self._band(deviations_of_noise(level, self.privacy), 0.0)
+        return self.band_of_deviations(deviations_of_noise(level, self.privacy))
 
     def mean(self) -> Any:
         """Return the mean of the records, a float; on a grid of times, a time.
@@ -854,7 +854,7 @@ class CDF(Stored):
         cells = np.empty((2, shares.size), np.int64)
         for i, share in enumerate(shares.ravel().tolist()):
             deviation = math.sqrt(sampling * self.n * share * (1.0 - share))
-            cells[:, i] = reached_in(*self._band(width, deviation), share)
+            cells[:, i] = reached_in(*self.band_of_deviations(width, deviation), share)
         first, last = cells.reshape(2, *shares.shape)
         if method == "inverted_cdf":
             low, high = self.grid.positions[first], self.grid.positions[last]
@@ -868,10 +868,32 @@ class CDF(Stored):
         ends = (self.grid.shown(np.asarray(end), whole=whole) for end in (low, high))
         return Interval(*map(float_or_array, ends))
 
-    def _band(
-        self, width: float, sampling: float
+    def band_of_deviations(
+        self, width: float, sampling: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of intervals of so many deviations, with this one of sampling."""
+        """Return the ends of intervals that reach so many deviations, as in ``band``, each (N,).
+
+        ``band`` and ``dpcore.simultaneous_band`` say how many. A deviation of ``sampling``, in
+        counts, is added to that of the noise at all thresholds but the last.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not a finite number, 0 or more.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, mechanism = dp.Grid.uniform(0, 1000, 4), dp.mechanisms.Histogram(rho=0.5)
+        >>> curve = dp.cdf(range(1000), grid, mechanism)
+        >>> low, high = curve.band_of_deviations(3.0)
+        >>> (high - low).round(3)
+        array([0.009, 0.01 , 0.009, 0.   ])
+        """
+        width = _check.finite("width", width)
+        sampling = _check.finite("sampling", sampling)
+        if min(width, sampling) < 0.0:
+            raise ParameterError("width", (width, sampling), "must be 0 or more, and sampling, too")
         known = at_knots(self.knots, self.grid.size)
         released = self.counts if self.raw is None else self.raw
         low, high = band_of(released, self.n, self.noise_deviation, width, sampling, known)

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from .. import _check, _instead
 from .._threads import checked_workers, on_threads
+from ..curves.cdf import check_knots
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours, Privacy, Relation, of_public_size
-from ..privacy.spending import spending
+from ..privacy.spending import spending, unwatched
 from ..summaries.grid import MOST_CELLS
 
 __all__ = [
@@ -369,6 +370,56 @@ class Mechanism(ABC):
         """
         released = self.release(counts, rng=rng)
         return Released(released, self.estimated_deviation(released))
+
+    def simulated_noise(
+        self,
+        size: int,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        knots: NDArray[np.int64] | None = None,
+        n: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return noise as in releases, for studies and for bands: no record contributes.
+
+        Parameters
+        ----------
+        size, replicates
+            N cells, and R independent draws.
+        rng
+            A generator.
+        knots, n
+            Of the release, where the law of the noise depends on them: see ``Released``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (R, K): the noise of the cumulative counts at the knots; (R, N) without knots.
+
+        Raises
+        ------
+        ParameterError
+            The errors of this mechanism are not noise alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Histogram
+        >>> noise = Histogram(epsilon=1.0).simulated_noise(4, 1000, np.random.default_rng(1))
+        >>> noise.std(axis=0).round(1)
+        array([2.4, 2.8, 2.4, 0. ])
+        """
+        if not self.is_additive:
+            what = "must add noise whose law does not depend on the records"
+            raise ParameterError("mechanism", type(self).__name__, what)
+        nothing = np.zeros(_check.integer("size", size, 1, MOST_CELLS), np.int64)
+        if knots is not None:
+            check_knots(knots, nothing.size)
+        if n is not None:
+            _check.integer("n", n, 0, 2**63 - 1)
+        with unwatched():
+            noise = self.release(nothing, rng=rng, replicates=replicates).astype(np.float64)
+        return noise if knots is None else np.asarray(noise[:, knots])
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.

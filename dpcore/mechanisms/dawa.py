@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.cdf import check_knots
 from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
@@ -20,9 +21,10 @@ from ..privacy.guarantees import Neighbours
 from ..privacy.spending import releasing
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Released, Work
-from .bucket_counts import Records, Stages, deviation, line
+from .bucket_counts import Records, Stages, deviation, line, weighted_tree
 from .buckets import Scales, scales
 from .hierarchy import Hierarchy
+from .tree import release_nodes
 
 __all__ = ["Dawa", "counting_error", "signal_of"]
 
@@ -180,6 +182,46 @@ class Dawa(Mechanism):
             ends, tree = records.count_buckets(buckets.edges, stream)
         errors = deviation(buckets, tree, ends)
         return Released(line(buckets.edges, ends), errors, buckets.edges[1:] - 1)
+
+    def simulated_noise(
+        self,
+        size: int,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        knots: NDArray[np.int64] | None = None,
+        n: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the noise of counting the buckets that end at the knots, (R, K).
+
+        Parameters
+        ----------
+        size, replicates, rng
+            As in ``Mechanism.simulated_noise``.
+        knots, n
+            Those of a curve: ``CDF.knots`` and ``CDF.n``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dawa
+        >>> rng, knots = np.random.default_rng(1), np.array([31, 39, 63])
+        >>> Dawa(epsilon=1.0).simulated_noise(64, 500, rng, knots=knots, n=50).std(axis=0).round()
+        array([3., 3., 0.])
+        """
+        ends: Any = knots  # the check also refuses None
+        check_knots(ends, _check.integer("size", size, 1, MOST_CELLS))
+        stages = self._stages(size, _check.integer("n", n, 0, 2**63 - 1))
+        tree = weighted_tree(stages.hierarchy, np.diff(ends, prepend=-1))
+        noise = np.zeros((_check.integer("replicates", replicates, 1, 2**40), ends.size))
+        nothing = tree.node_sums(np.zeros(ends.size, np.int64))
+        release_nodes(tree, nothing, noise, source(rng))
+        return noise
 
 
 def signal_of(dawa: Dawa, n: int) -> float:

@@ -157,6 +157,16 @@ call(
     replicates=2,
     rng=None,
 )
+call(
+    dp.simultaneous_band,
+    curve=NOISY,
+    level=0.9,
+    of="population",
+    mechanism=DYADIC,
+    replicates=2,
+    rng=None,
+)
+call(NOISY.band_of_deviations, width=2.0, sampling=1.0)
 call(dp.combine, curves=[NOISY, OTHER], weights=[1, 2])
 call(dp.average, curves=[NOISY, OTHER])
 call(dp.smooth, noisy_cumulative=[1.0, 3.0, 2.0], n=4, at=[0, 2], workers=1)
@@ -329,6 +339,15 @@ call(
     counts=np.ones((2, 8), int),
 )
 call(mechanisms.Dawa(1.0).release_with_deviation, counts=COUNTS)
+call(
+    mechanisms.Dawa(1.0).simulated_noise,
+    size=8,
+    replicates=2,
+    rng=rng(),
+    knots=np.array([3, 7]),
+    n=40,
+)
+call(mechanisms.Histogram(1.0).simulated_noise, size=8, replicates=2, rng=rng())
 call(SmoothS(1.0).release, counts=COUNTS, replicates=2)
 call(RecursiveMedians(1.0).choose, counts=COUNTS)
 call(mechanisms.exponential_mechanism, scores=[1, 2], epsilon=1.0, sensitivity=1)

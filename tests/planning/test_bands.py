@@ -1,0 +1,140 @@
+"""Bands for all thresholds at once: they cover as often as they say, and are no wider than that."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore as dp
+from dpcore.mechanisms import (
+    Dawa,
+    Hierarchy,
+    Histogram,
+    HistogramQueries,
+    NoNoise,
+    ToeplitzGaussian,
+)
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 1, 128)
+N = 2000
+
+
+def clumped(rng, n=N):
+    return np.where(rng.random(n) < 0.3, 0.307, rng.normal(0.6, 0.15, n))
+
+
+def covers(band, truth):
+    return np.all((band.low <= truth + 1e-12) & (truth - 1e-12 <= band.high))
+
+
+MECHANISMS = [
+    Hierarchy(0.5),
+    Hierarchy(0.5, neighbours="add-or-remove-one"),
+    Histogram(2.0),
+    ToeplitzGaussian(rho=0.1),
+    Dawa(0.2),
+    Dawa(rho=0.01),
+]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("of", ["records", "population"])
+def test_they_cover_all_thresholds_as_often_as_the_level_says(of, mechanism):
+    rng, hits, rounds = RNG(1), 0, 200
+    values = clumped(rng)
+    truth = np.cumsum(GRID.count(values)) / N
+    if of == "population":
+        truth = np.cumsum(GRID.count(clumped(RNG(2), 4_000_000))) / 4_000_000
+    for _ in range(rounds):
+        records = values if of == "records" else clumped(rng)
+        curve = dp.cdf(records, GRID, mechanism, rng=rng)
+        hits += covers(dp.simultaneous_band(curve, 0.9, of=of, replicates=400), truth)
+    spread = math.sqrt(rounds * 0.9 * 0.1)
+    most = 0.9 if mechanism.neighbours == "replace-one" else 1.0  # the noise of n: at its worst
+    assert 0.9 * rounds - 4 * spread <= hits <= most * rounds + 4 * spread
+
+
+def test_pointwise_bands_miss_somewhere_in_most_releases():
+    rng = RNG(1)
+    values = clumped(rng)
+    truth = np.cumsum(GRID.count(values)) / N
+    released = [dp.cdf(values, GRID, Hierarchy(0.5), rng=rng) for _ in range(60)]
+    assert sum(covers(dp.Interval(*curve.band()), truth) for curve in released) < 30
+
+
+@pytest.mark.parametrize("isotonic", [False, True])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_they_never_fall_and_contain_the_curve_and_most_of_the_pointwise_band(mechanism, isotonic):
+    curve = dp.cdf(clumped(RNG(1)), GRID, mechanism, isotonic=isotonic, rng=RNG(2))
+    low, high = dp.simultaneous_band(curve, replicates=300)
+    assert np.all(np.diff(low) >= 0.0)
+    assert np.all(np.diff(high) >= 0.0)
+    assert low.min() >= 0.0
+    assert low[-1] == high[-1] == 1.0
+    assert high.max() <= 1.0
+    if isotonic:
+        shares = curve.counts / curve.n
+        assert np.all((low <= shares) & (shares <= high))
+    alone = curve.band()
+    assert np.mean(high - low) > 1.1 * np.mean(alone[1] - alone[0])
+
+
+def test_without_noise_it_is_the_band_of_kolmogorovs_test():
+    grid = dp.Grid.uniform(0, 1, 400)
+    curve = dp.cdf(RNG(1).random(5000), grid, NoNoise())
+    low, high = dp.simultaneous_band(curve, of="population", replicates=4000)
+    middle = slice(150, 250)
+    wide = stats.kstwobign.ppf(0.95) / math.sqrt(5000)
+    assert np.median((high - low)[middle]) / 2 == pytest.approx(wide, rel=0.08)
+    low, high = dp.simultaneous_band(curve)
+    assert np.array_equal(low, high)
+
+
+def test_the_same_curve_has_the_same_band_and_no_budget_is_charged():
+    curve = dp.cdf(clumped(RNG(1)), GRID, epsilon=0.5)
+    with dp.Budget(epsilon=0.001) as budget:
+        first, second = (dp.simultaneous_band(curve, replicates=100) for _ in range(2))
+        other = dp.simultaneous_band(curve, replicates=100, rng=RNG(1))
+    assert budget.log == ()
+    assert np.array_equal(first.low, second.low)
+    assert not np.array_equal(first.low, other.low)
+
+
+def test_what_has_no_known_noise_is_refused():
+    values = clumped(RNG(1))
+    with pytest.raises(dp.ParameterError, match="must add noise whose law does not depend"):
+        dp.simultaneous_band(dp.cdf(values, GRID, HistogramQueries(1.0)))
+    curve = dp.cdf(values, GRID, Hierarchy(1.0))
+    with pytest.raises(dp.ParameterError, match="mechanism must be the curves' own"):
+        dp.simultaneous_band(curve, mechanism=Hierarchy(2.0))
+    for wrong, error in (
+        ({"level": 1.0}, dp.ParameterError),
+        ({"of": "sample"}, dp.ParameterError),
+        ({"replicates": 0}, dp.ParameterError),
+        ({"mechanism": "hierarchy"}, dp.DtypeError),
+        ({"rng": 7}, dp.DtypeError),
+    ):
+        with pytest.raises(error, match=next(iter(wrong))):
+            dp.simultaneous_band(curve, **wrong)
+    with pytest.raises(dp.DtypeError, match="curve must be a CDF"):
+        dp.simultaneous_band(curve.counts)
+
+
+def test_noise_is_drawn_as_in_releases():
+    knots = np.array([15, 40, 41, 127])
+    noise = Dawa(0.5).simulated_noise(128, 4000, RNG(1), knots=knots, n=300)
+    assert noise.shape == (4000, 4)
+    assert not noise[:, -1].any()
+    with pytest.raises(dp.DtypeError, match="knots"):
+        Dawa(0.5).simulated_noise(128, 10, RNG(1), n=300)
+    with pytest.raises(dp.ParameterError, match="mechanism must add noise"):
+        HistogramQueries(1.0).simulated_noise(128, 10, RNG(1))
+    tree = Hierarchy(0.5)
+    drawn = tree.simulated_noise(128, 3000, RNG(1), knots=knots)
+    assert drawn.std(axis=0)[:3] == pytest.approx(tree.noise_deviation(128)[knots[:3]], rel=0.08)
