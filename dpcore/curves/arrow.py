@@ -25,6 +25,16 @@ _KEY: Final = b"dpcore"  # of the metadata
 _NUMBERS: Final = ("counts", "raw", "noise_deviation")
 _TEXTS: Final = ("privacy", "mechanism")  # JSON; most groups have the same
 _COLUMNS: Final = ("group", "n", *_NUMBERS, "knots", *_TEXTS, "releases")
+_MAY_LACK: Final = ("raw", "knots")  # columns that may be of nulls alone
+_STRINGS: Final = frozenset({"string", "large_string", "string_view"})
+_INSIDE: Final = {  # types of what the lists of a column hold; texts may be in a dictionary
+    "counts": {"int64", "double"},
+    "raw": {"int64", "double"},
+    "noise_deviation": {"double"},
+    "knots": {"int64", "null"},
+    "releases": _STRINGS | {"null"},
+    **dict.fromkeys(_TEXTS, _STRINGS),
+}
 
 
 def table_of(begin: dict[str, Any], groups: Sequence[Hashable], rows: CurveRows) -> Table:
@@ -99,6 +109,7 @@ def groups_of(begin: dict[str, Any], table: Any) -> tuple[tuple[Any, ...], Curve
     shared = parsed("table", text)
     if not isinstance(shared, dict) or begin != {name: shared.pop(name, None) for name in begin}:
         raise FormatError(f"an Arrow table whose metadata do not begin with {begin}")
+    _check_types(given)
     examples, kind_of = _kinds(given, shared)
     curve = examples[0]
     n = _without_null(given, "n").to_numpy()
@@ -111,7 +122,7 @@ def groups_of(begin: dict[str, Any], table: Any) -> tuple[tuple[Any, ...], Curve
     for name, values in (("counts", counts), ("raw", counts if raw is None else raw)):
         if not np.all(np.abs(values) <= forms.MOST):
             raise FormatError(f"{name} must be within +-{forms.MOST:g}")
-        if not np.array_equal(values[:, -1], n) or n.dtype != np.int64 or n.min() < 1:
+        if not np.array_equal(values[:, -1], n) or n.min() < 1:
             raise FormatError(f"n must be integers, 1 or more, with which {name} end")
     rows = CurveRows(
         curve.grid,
@@ -125,10 +136,23 @@ def groups_of(begin: dict[str, Any], table: Any) -> tuple[tuple[Any, ...], Curve
         curve.integers,
         raw,
         curve.name,
-        tuple(map(tuple, _without_null(given, "releases").to_pylist())),
+        _releases(given),
         tuple(_knots(given, curve.grid.size)),
     )
     return tuple(_without_null(given, "group").to_pylist()), rows
+
+
+def _check_types(given: Table) -> None:
+    """Refuse columns of other types, so that all rows can be read as the first one of a kind."""
+    for name, known in _INSIDE.items():
+        kind = given.schema.field(name).type
+        is_list = "list" in str(kind).partition("<")[0]
+        inside = str(getattr(kind, "value_type", kind))
+        lacks = name in _MAY_LACK and inside == "null"
+        if not lacks and (inside not in known or is_list == (name in _TEXTS)):
+            raise FormatError(f"{name} must not be a column of {kind}")
+    if str(given.schema.field("n").type) != "int64":
+        raise FormatError("n must be integers of 64 bits")
 
 
 def _kinds(given: Table, shared: dict[str, Any]) -> tuple[list[CDF], NDArray[np.int64]]:
@@ -164,6 +188,13 @@ def _knots(given: Table, size: int) -> Iterator[NDArray[np.int64] | None]:
         yield own
 
 
+def _releases(given: Table) -> tuple[tuple[str, ...], ...]:
+    lists = _without_null(given, "releases").to_pylist()
+    if any(None in one for one in lists):
+        raise FormatError("releases must be lists of strings")
+    return tuple(map(tuple, lists))
+
+
 def _without_null(given: Table, name: str) -> Any:
     """Return a column as one array."""
     column = given[name].combine_chunks()
@@ -175,9 +206,9 @@ def _without_null(given: Table, name: str) -> Any:
 def _numbers(given: Table, name: str, size: int) -> NDArray[Any]:
     """Return a column of lists of ``size`` integers or doubles, as rows."""
     column = _without_null(given, name)
-    flat = column.flatten() if hasattr(column, "flatten") else column
-    if str(flat.type) not in ("int64", "double") or flat.null_count or flat is column:
-        raise FormatError(f"{name} must be lists of integers or doubles")
+    flat = column.flatten()
+    if flat.null_count:
+        raise FormatError(f"{name} must be lists of numbers without null")
     if len(flat) != size * len(column) or set(column.value_lengths().to_pylist()) != {size}:
         raise FormatError(f"{name} must be lists of {size}")
     numbers: NDArray[Any] = flat.to_numpy().reshape(-1, size)

@@ -125,9 +125,10 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
 
     def __getitem__(self, group: Any) -> CDF:
         try:
-            return self.curves[self._place[group]]
+            at = self._place[group]
         except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
             raise KeyError(group) from None
+        return self.curves[at]
 
     @property
     def n(self) -> NDArray[np.int64]:
@@ -374,8 +375,9 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         Returns
         -------
         pyarrow.Table
-            (G, 8): ``group``, ``n``, (N,) lists ``counts``, ``raw`` and ``noise_deviation``, the
-            JSON of ``privacy`` and ``mechanism``, and ``releases``. The metadata hold the grid.
+            (G, 9): ``group``, ``n``, (N,) lists ``counts``, ``raw`` and ``noise_deviation``,
+            ``knots``, the JSON of ``privacy`` and ``mechanism``, and ``releases``. The metadata
+            hold the grid.
 
         Raises
         ------

@@ -118,6 +118,10 @@ def _text(text):
     return lambda column: pa.array([column.to_pylist()[0], text, text])
 
 
+def _all(value):
+    return lambda column: pa.array([value] * len(column))
+
+
 DAMAGES = {
     "a count beyond doubles' squares": ("counts", _put(20, 1e200)),
     "a count of NaN": ("counts", _put(20, np.nan)),
@@ -145,6 +149,16 @@ DAMAGES = {
     ),
     "no mechanism": ("mechanism", _null),
     "a mechanism that is a list": ("mechanism", _text("[]")),
+    "a guarantee as a list of texts": ("privacy", _all(["{}"])),
+    "a mechanism as an object of Arrow": ("mechanism", _all({"name": "histogram"})),
+    "deviations as one number": ("noise_deviation", _all(1.0)),
+    "deviations as integers": ("noise_deviation", _numbers(lambda flat: flat.astype(np.int64))),
+    "a knot for a list of them": ("knots", lambda column: pa.array([None, 3, None])),
+    "knots as an object": ("knots", lambda column: pa.array([None, {"at": 3}, None])),
+    "knots that are no indices": ("knots", lambda column: pa.array([None, [7, 3], None])),
+    "a knot of null": ("knots", lambda column: pa.array([None, [3, None, 15], None])),
+    "a later release as a number": ("releases", lambda column: pa.array([[], [1], []])),
+    "a release of null": ("releases", lambda column: pa.array([["a"], ["b", None], ["c"]])),
 }
 
 
