@@ -129,7 +129,7 @@ def band_of(
     counts: NDArray[Any],
     n: int | NDArray[np.int64],
     noise_deviation: NDArray[np.float64],
-    width: float,
+    width: float | NDArray[np.float64],
     sampling_deviation: float = 0.0,
     known: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -141,7 +141,7 @@ def band_of(
         As in ``CDF``: (..., N), (...) and (..., N). The last deviation is that of n, whose noise is
         taken at its worst.
     width
-        The number of standard deviations that the intervals reach.
+        The number of standard deviations that the intervals reach, or (..., 1) of them.
     sampling_deviation
         The standard deviation of each count but the last because the records are a random sample.
     known

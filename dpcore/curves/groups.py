@@ -17,7 +17,7 @@ from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy, within_group
 from . import arrow, colours, forms
 from .cdf import CDF
-from .confidence import Interval, deviations, deviations_of_noise
+from .confidence import Interval, deviations
 from .distances import Distance, rows_from
 from .inversion import Method
 from .plots import shortly
@@ -188,9 +188,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         """
         _check.choice("method", method, Method)
         shares = _check.probabilities("p", p)
-        width = deviations_of_noise(level, self.privacy)
         ends = self._rows.quantile_interval(
-            shares.ravel(), width, by_thresholds=method == "inverted_cdf"
+            shares.ravel(), level, by_thresholds=method == "inverted_cdf"
         )
         return Interval(*(end.reshape(len(self), *shares.shape) for end in ends))
 
@@ -207,7 +206,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         array([[1., 1.],
                [0., 1.]])
         """
-        return self._rows.band(deviations_of_noise(level, self.privacy))
+        return self._rows.band(level)
 
     def mean(self) -> NDArray[Any]:
         """Return the means of all groups, (G,), as ``CDF.mean``.

@@ -18,7 +18,14 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from .cdf import CDF, tree_base
-from .confidence import Interval, around, at_knots, band_of, reached_in_rows
+from .confidence import (
+    Interval,
+    around,
+    at_knots,
+    band_of,
+    deviations_of_noise,
+    reached_in_rows,
+)
 from .inversion import are_whole, crossings_of_rows, places, within_rows
 from .provenance import fresh_identifier
 from .smoothing import Norm, smooth_rows
@@ -203,29 +210,39 @@ class CurveRows(Sequence[CDF]):
             within_rows(cells, p, self.counts, self.n, self.grid, whole), whole=whole
         )
 
-    def band(self, width: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of intervals of so many deviations for F, (B, N) each."""
+    def band(self, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals for F, (B, N) each, as ``CDF.band`` of each curve."""
+        widths = self._widths(level)
         low, high = (np.empty(self.counts.shape) for _ in range(2))
         for part in self._blocks():
-            low[part], high[part] = self._band(part, width)
+            low[part], high[part] = self._band(part, widths)
         return low, high
 
-    def _band(self, part: slice, width: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _widths(self, level: float) -> NDArray[np.float64]:
+        """Return how many deviations intervals of each curve reach, (B,): its own noise says it."""
+        of_kinds = [deviations_of_noise(level, kind.privacy) for kind in self.kinds]
+        return np.array(of_kinds)[self.kind_of]
+
+    def _band(
+        self, part: slice, widths: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         of = self.deviation_of[part]
         size = self.grid.size
         known = np.stack([at_knots(self.knots[at], size) for at in of.tolist()])
         released = self.counts if self.raw is None else self.raw
         n, deviations = self.n[part], self.deviations[of]
+        width = widths[part, np.newaxis]
         low, high = band_of(released[part], n, deviations, width, known=known)
         return around(low, high, self.counts[part] / n[:, np.newaxis])
 
     def quantile_interval(
-        self, p: NDArray[np.float64], width: float, *, by_thresholds: bool
+        self, p: NDArray[np.float64], level: float, *, by_thresholds: bool
     ) -> Interval[Any]:
-        """Return intervals of so many deviations for quantiles, (B, P) each."""
+        """Return intervals for quantiles, (B, P) each."""
+        widths = self._widths(level)
         first, last = (np.empty((len(self), p.size), np.int64) for _ in range(2))
         for part in self._blocks():
-            band = self._band(part, width)
+            band = self._band(part, widths)
             for i, share in enumerate(p.tolist()):
                 first[part, i], last[part, i] = reached_in_rows(*band, share)
         grid, whole = self.grid, self._are_whole

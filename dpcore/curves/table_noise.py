@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["block_of", "deviations_in_blocks"]
 
 _TREE: Final = "hierarchy"  # the mechanism whose branchings are below
+_LEAST: Final = 2.0**-100  # of variances, relative to the largest; in a tree, none is so small
 
 
 def block_of(mechanism: Mapping[str, str | int | float]) -> int | None:
@@ -50,19 +51,19 @@ def deviations_in_blocks(
     size
         The number of sums.
     """
-    cells = of_row.size
-    if cells < 2 * block:
+    cells, unit = of_row.size, float(of_row.max())
+    if cells < 2 * block or unit == np.inf:
         return np.full(size, np.inf)
-    first, one, two = (of_row[[0, block - 1, 2 * block - 1]] ** 2).tolist()
+    first, one, two = ((of_row[[0, block - 1, 2 * block - 1]] / unit) ** 2).tolist()
     of_cell = (first - one / block**2) * block / (block - 1)
     of_block = (4 * one - two) / 2  # j blocks have j of_block - common (j of_block)^2
-    if not (of_cell > 0.0 and of_block > 0.0):  # a file may state anything
+    if min(of_cell, of_block) < _LEAST:  # a file may state anything
         return np.full(size, np.inf)
     common = (of_block - one) / of_block**2
     own = np.arange(cells) // block
     lengths = np.bincount(own).astype(np.float64)
     # The noisy count of a block and the sum of its cells each add precision.
-    of_count = 1 / of_block - 1 / (block * of_cell)
+    of_count = max(1 / of_block - 1 / (block * of_cell), 0.0)
     in_blocks = 1 / (of_count + 1 / (lengths * of_cell))
     # A block with the sum S of shares has the variance ``of_cell`` times their squares, plus
     # ``slope`` S^2. Cells come in by their places, and change S from ``before`` to ``after``.
@@ -75,4 +76,4 @@ def deviations_in_blocks(
     gained = slope[own] * (after**2 - before**2) + of_cell * part**2
     moved = (in_blocks / lengths)[own] * part
     among, all_moved = (np.cumsum(np.bincount(at, each, size)) for each in (gained, moved))
-    return np.asarray(np.sqrt(np.maximum(among - common * all_moved**2, 0.0)))
+    return np.asarray(unit * np.sqrt(np.maximum(among - common * all_moved**2, 0.0)))

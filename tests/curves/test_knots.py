@@ -135,3 +135,15 @@ def test_a_file_with_other_knots_is_refused(knots):
     text = json.dumps(json.loads(released().to_json()) | {"knots": knots})
     with pytest.raises(dp.FormatError, match="knots"):
         dp.load(text)
+
+
+@pytest.mark.parametrize("p", [0.5, [0.1, 0.9]])
+def test_groups_with_noise_of_several_kinds_have_the_intervals_of_each(p):
+    curves = released(Hierarchy(1.0)), released(Hierarchy(rho=0.5)), released(Dawa(rho=0.01))
+    found = dp.GroupedCDF(("a", "b", "c"), curves)
+    low, high = found.band(0.99)
+    ends = found.quantile_interval(p, 0.99)
+    for at, curve in enumerate(curves):
+        assert np.array_equal([low[at], high[at]], curve.band(0.99))
+        own = curve.quantile_interval(p, 0.99)
+        assert np.array_equal([ends.low[at], ends.high[at]], own)

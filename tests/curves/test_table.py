@@ -286,6 +286,18 @@ def test_the_noise_of_a_stored_table_that_no_tree_explains_is_not_known(branchin
     assert not np.isnan(stated).any()
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-100, 1e100, 1e137])
+def test_the_noise_of_a_stored_table_has_any_unit(unit):
+    table = raw_table(COUNTS, None, GRID, taken(Hierarchy(1.0, (5, 10))), RNG(7))
+    row = replace(table.row, noise_deviation=unit * table.row.noise_deviation)
+    expected = unit * table.marginal("x").noise_deviation[:-1]
+    assert replace(table, row=row).marginal("x").noise_deviation[:-1] == pytest.approx(expected)
+    for other in ([unit], [1.0, unit], [unit, 1.0]):
+        deviation = np.append(np.resize(other, 49), 0.0)
+        stated = replace(table, row=replace(row, noise_deviation=deviation)).marginal("x")
+        assert not np.isnan(stated.noise_deviation).any()
+
+
 @pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Hierarchy(1.0, (4, 4, 4)), Dawa(1.0)])
 def test_the_noise_of_marginals_is_not_known_for_others(mechanism):
     table = raw_table(COUNTS, None, GRID, taken(mechanism), RNG(7))
