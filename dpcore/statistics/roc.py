@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
-from ..curves.confidence import Interval, deviations, deviations_of_noise, from_neighbours
+from ..curves.confidence import Interval, around, deviations, deviations_of_noise, from_neighbours
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
@@ -423,6 +423,8 @@ def _interval(
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
     least, most = from_neighbours(least, most, known)
+    if total > 0.0:  # between knots, the ends of raw counts may exclude each other
+        least, most = around(least, most, cumulative / total)
     low, high = 1.0 - most[::-1], 1.0 - least[::-1]
     low[0] = high[0] = 0.0  # no record is above the last threshold
     return np.append(low, 1.0), np.append(high, 1.0)

@@ -147,3 +147,18 @@ def test_groups_with_noise_of_several_kinds_have_the_intervals_of_each(p):
         assert np.array_equal([low[at], high[at]], curve.band(0.99))
         own = curve.quantile_interval(p, 0.99)
         assert np.array_equal([ends.low[at], ends.high[at]], own)
+
+
+def test_a_band_of_rates_contains_raw_rates_that_fall_between_knots():
+    counts = np.array([30.0, 25.0, 20.0, 50.0, 50.0, 50.0, 50.0, 100.0])
+    raw = dp.cdf(np.ones(100), dp.Grid.integers(1, 8), Dawa(1.0), rng=RNG(1), isotonic=False)
+    joint = replace(
+        raw,
+        counts=counts,
+        noise_deviation=np.append(np.ones(7), 0.0),
+        knots=np.array([0, 2, 3, 4, 7]),
+    )
+    roc = dp.statistics.ROC(dp.ScoreCurves(dp.Grid([0.25, 0.5, 0.75, 1.0]), joint))
+    band = roc.band()
+    assert np.all((band.fpr_low <= roc.fpr) & (roc.fpr <= band.fpr_high))
+    assert np.all((band.tpr_low <= roc.tpr) & (roc.tpr <= band.tpr_high))
