@@ -119,7 +119,7 @@ def _may_be_mistaken(curves: CurveRows) -> NDArray[np.bool_]:
 def warn_of_quantiles(
     grid: Grid, probabilities: NDArray[np.float64], cells: NDArray[np.int64]
 ) -> None:
-    """Warn if a released quantile is the end of a first cell that may have many records below it.
+    """Warn if released quantiles show many records at an end of the grid, and maybe beyond it.
 
     Parameters
     ----------
@@ -134,6 +134,12 @@ def warn_of_quantiles(
             f"the quantile at {p:g} is in the first cell of {grid!r}, and so its end; the cell also"
             f" holds values at its lower end and below: {_telling(grid)}"
         )
+        return
+    lowest = float(probabilities[cells == grid.size - 1].min(initial=1.0))
+    at_last, at_first = lowest <= _MOST_AT_TOP, p >= _MOST_AT_ENDS
+    if grid.size >= FEW_CELLS and (at_last or at_first):
+        p, cell = (lowest, "last") if at_last else (p, "first")
+        warn(f"the quantile at {p:g} is in the {cell} cell of {grid!r}: {_GRID.format('values')}")
 
 
 def warn_of_classes(

@@ -155,8 +155,8 @@ def quantiles(
     Warns
     -----
     DpcoreWarning
-        A quantile is in a wide first cell, with values at its lower end (docs/guides/roc.md,
-        section 4).
+        A quantile is in a wide first cell, with values at its lower end, or shows most values at
+        an end of the grid (docs/guides/roc.md, section 4).
 
     Raises
     ------

@@ -204,6 +204,27 @@ def test_a_box_whose_quartile_is_in_a_wide_first_cell_is_told():
     assert told(dp.box_plot, VISITS, dp.Grid.integers(0, 60), **how) is None
 
 
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_values_of_another_grid_are_told(method):
+    values = np.random.default_rng(2).random(2000)
+
+    def asked(values, p, size=32):
+        how = {"epsilon": 10.0, "method": method, "rng": np.random.default_rng(1)}
+        return told(quantiles, values, p, dp.Grid.uniform(0, 1, size), **how)
+
+    text = "the quantile at 0.5 is in the last cell of Grid.uniform(0.0, 1.0, 32): is it the grid"
+    assert asked(100 * values, [0.5, 0.9]).startswith(text)
+    assert "at 0.98 is in the first cell" in asked(-values, [0.05, 0.98], 2**12)
+    assert asked(values, [0.01, 0.5, 0.99]) is None
+    assert asked(np.maximum(values, 0.6), [0.75, 1.0]) is None
+    assert asked(100 * values, 0.5, 8) is None  # cells for kinds of records
+
+
+def test_a_box_of_values_of_another_grid_is_told():
+    values, grid = 100 * np.random.default_rng(2).random(2000), dp.Grid.uniform(0, 1, 32)
+    assert "is in the last cell" in told(dp.box_plot, values, grid, epsilon=1.0)
+
+
 def test_the_number_of_too_many_records_is_not_told_where_it_is_private():
     counts = np.full(64, 2**30)
     for neighbours, is_told in (("replace-one", True), ("add-or-remove-one", False)):
