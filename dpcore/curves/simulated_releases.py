@@ -175,9 +175,10 @@ class Simulation:
         """Return counts of the truth that are off by what a release has lost, (replicates, N).
 
         A loss has a random sign. Signs are independent between runs of thresholds that begin at a
-        knot.
+        knot. If a mechanism states none, all thresholds have one sign, which is the worst case.
         """
-        runs = np.cumsum(at_knots(self.curve.knots, self.truth.size))
+        known = at_knots(self.curve.knots, self.truth.size)
+        runs = np.cumsum(known & (self.curve.knots is not None))
         signs = rng.choice([-1.0, 1.0], (replicates, runs[-1] + 1))
         return self._processed(self.truth + signs[:, runs] * self.losses)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.curves.simulated_releases import Simulation
 from dpcore.mechanisms import Dawa, Hierarchy
 
 RNG = np.random.default_rng
@@ -162,3 +163,16 @@ def test_a_band_of_rates_contains_raw_rates_that_fall_between_knots():
     band = roc.band()
     assert np.all((band.fpr_low <= roc.fpr) & (roc.fpr <= band.fpr_high))
     assert np.all((band.tpr_low <= roc.tpr) & (roc.tpr <= band.tpr_high))
+
+
+def test_losses_have_one_sign_between_knots_and_everywhere_without_them():
+    mechanism = Dawa(0.1)
+    raw = released(mechanism, isotonic=False)
+    for curve, least in ((raw, 2), (replace(raw, knots=None), 1)):
+        simulation = Simulation(curve, mechanism)
+        moved = (simulation.of_losses(8, RNG(3)) - simulation.truth)[:, :-1]
+        own = simulation.losses[:-1] > 0.0
+        assert own.any()
+        assert np.allclose(np.abs(moved), simulation.losses[:-1])
+        signs = {tuple(np.unique(np.sign(row[own]))) for row in moved}
+        assert max(map(len, signs)) == least
