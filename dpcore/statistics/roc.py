@@ -308,8 +308,8 @@ class ROC(Stored):
         -----
         The number of records in a class is noisy, too, and correlated with the counts. The
         intervals hold for any correlation, and nothing is linearised (docs/guides/roc.md, section
-        3). They assume that the noise is normal, and that it is the noise of raw curves. For
-        processed curves they are a guide, as ``CDF.band``.
+        3). As in ``CDF.band``, they are around the counts as released, if these are known, and
+        reach to the processed ones.
 
         Examples
         --------
@@ -327,9 +327,11 @@ class ROC(Stored):
         width = deviations_of_noise(level, self.privacy)
         of_negatives, of_positives = self.curves.deviations
         of_class, of_other = self.curves.known
+        joint = self.curves.joint
+        negatives, positives = self.curves.classes(joint.counts if joint.raw is None else joint.raw)
         return Band(
-            *_interval(self.curves.negatives, width * of_negatives, of_class),
-            *_interval(self.curves.positives, width * of_positives, of_other),
+            *_interval(negatives, width * of_negatives, of_class, self.curves.negatives),
+            *_interval(positives, width * of_positives, of_other, self.curves.positives),
         )
 
     def display(self, **options: Any) -> RocCurveDisplay:
@@ -408,12 +410,15 @@ def _rate(above: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _interval(
-    cumulative: NDArray[np.float64], reach: NDArray[np.float64], is_noise: NDArray[np.bool_]
+    cumulative: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    is_noise: NDArray[np.bool_],
+    processed: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of a rate's intervals, if the errors of counts are at most ``reach``.
 
     Where ``reach`` is not known, or is not that of noise alone, the rate is between the rates at
-    the nearest thresholds where it is.
+    the nearest thresholds where it is. The intervals contain the rates of the processed counts.
     """
     total, of_total = cumulative[-1], reach[-1]
     # Bounds of the share up to the threshold.
@@ -423,8 +428,8 @@ def _interval(
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
     least, most = from_neighbours(least, most, known)
-    if total > 0.0:  # between knots, the ends of raw counts may exclude each other
-        least, most = around(least, most, cumulative / total)
+    if processed[-1] > 0.0:
+        least, most = around(least, most, processed / processed[-1])
     low, high = 1.0 - most[::-1], 1.0 - least[::-1]
     low[0] = high[0] = 0.0  # no record is above the last threshold
     return np.append(low, 1.0), np.append(high, 1.0)
