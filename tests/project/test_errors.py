@@ -17,7 +17,12 @@ from dpcore.errors import shown
 from dpcore.privacy.allowance import Allowance
 from dpcore.records.files import Column, FileError, column_batches, record_batches
 
-NAMED = sorted(name for name in mechanisms.__all__ if isinstance(getattr(mechanisms, name), type))
+CLASSES = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
+NAMED = sorted(
+    name
+    for name, own in CLASSES.items()
+    if isinstance(own, type) and issubclass(own, mechanisms.Mechanism)
+)
 NAMED.remove("Mechanism")
 GRID = dp.Grid.uniform(0, 1, 16)
 CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 4))
