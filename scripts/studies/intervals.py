@@ -216,8 +216,7 @@ def main() -> None:
         " at a twentieth of them, it covers in this share of the releases or less. (A band of"
         f" exactly the nominal level would have {least:.0%} there, with so few releases.) The"
         " default here is DAWA for n = 1,000, 10,000"
-        " and 100,000. Its error is estimated: the band covers on average, and may fail next to"
-        " values that many records have. After the semicolon are the shares for the isotonic"
+        " and 100,000. Its band reaches from one end of a bucket to the other. After the semicolon are the shares for the isotonic"
         " hierarchy. The first is for its closed form. The second is for"
         " `dp.mechanisms.with_simulated_deviation`, with brackets as before. The last number is the"
         " width of the simulated band as a part of the width of the other (medians). The shapes are"
@@ -231,9 +230,8 @@ def main() -> None:
         f" and epsilon = {EPSILON:g}. The first number shows how many intervals contain the"
         f" quantiles for p = {', '.join(f'{p:g}' for p in PROBABILITIES)}. In brackets is the share"
         " for the p with the lowest share. The next number shows how many intervals contain the"
-        " mean. All curves except the raw ones are made monotone. The noise of all mechanisms"
-        " except the default is known in closed form. The default here is DAWA, and its noise is"
-        " estimated.",
+        " mean. All curves except the raw ones are made monotone. The default here is DAWA, whose"
+        " noise is known at the ends of buckets.",
         of_quantiles_and_means(of_others),
         *of_classifiers(),
         *of_rare_values(),
