@@ -19,6 +19,7 @@ from tests.reference import lattices as naive
 
 RNG = np.random.default_rng
 SQUARE = Box([0, -1], [2, 3])
+LARGE_OR_TINY = [0.5, 3.0, 1e6, 1e300, np.inf, np.nan, 5e-324]
 SETS = {
     "box": (SQUARE, 3, True, naive.box([0, -1], [2, 3], 3, True)),
     "box, 0 in place": (SQUARE, 3, False, naive.box([0, -1], [2, 3], 3, False)),
@@ -57,7 +58,7 @@ def test_lengths_are_those_of_all_vectors_one_by_one(name):
 
 
 @pytest.mark.parametrize("name", SETS)
-@given(seed=st.integers(0, 2**32), large=st.sampled_from([0.5, 3.0, 1e6, 1e300, np.inf, np.nan]))
+@given(seed=st.integers(0, 2**32), large=st.sampled_from(LARGE_OR_TINY))
 def test_whatever_the_values_are_rounded_ones_are_in_the_set(name, seed, large):
     bound, steps, from_lower, vectors = SETS[name]
     rng = RNG(seed)

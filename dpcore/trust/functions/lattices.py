@@ -199,7 +199,7 @@ class BallLattice(Lattice):
         else:
             length = np.sqrt(np.square(shape).sum(axis=1, keepdims=True))
         length *= largest
-        shrink = np.minimum(1.0, self._radius / np.where(length > 0, length, 1.0))
+        shrink = self._radius / np.maximum(length, self._radius)  # no tiny length divides
         return np.rint(finite * shrink / self._radius * (self._steps * _FINE)).astype(np.int64)
 
     @staticmethod
@@ -224,7 +224,7 @@ class SimplexLattice(Lattice):
         """Return (n, d) integers for (n, d) values."""
         parts = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1e300)
         whole = parts.sum(axis=1, keepdims=True)
-        parts *= np.minimum(1.0, self._most / np.where(whole > 0, whole, 1.0))
+        parts *= self._most / np.maximum(whole, self._most)
         fine = np.rint(parts / self._most * (self._steps * _FINE)).astype(np.int64)
         return _within(fine, self._steps, stream)
 
