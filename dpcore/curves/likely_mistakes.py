@@ -131,8 +131,8 @@ def warn_of_quantiles(
     p = float(probabilities[cells == 0].max(initial=0.0))
     if p > _MOST_IN_FIRST and _is_wide(grid, None):
         warn(
-            f"the quantile at {p:g} is in the first cell of {grid!r}, and so its end; the cell also"
-            f" holds values at its lower end and below: {_telling(grid)}"
+            f"the quantile at {p:g} is in the first cell of {grid!r}, which also holds values at"
+            f" its lower end and below: {_telling(grid)}"
         )
         return
     lowest = float(probabilities[cells == grid.size - 1].min(initial=1.0))

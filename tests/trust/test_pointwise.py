@@ -338,3 +338,19 @@ def test_threads_that_ask_at_once_are_told_the_same():
     with ThreadPoolExecutor(8) as pool:
         for points, told in zip(asked, pool.map(ask, asked), strict=True):
             assert told == alone[np.searchsorted(GRID.thresholds, points)].tolist()
+
+
+@pytest.mark.parametrize("method", ["linear", "inverted_cdf"])
+def test_a_quantile_in_a_wide_first_cell_is_told(method):
+    zeros = np.append(400, np.full(59, 10))  # whole numbers, of which many are 0
+    curve = PointwiseCDF(simulated(SecureAggregation(), zeros), dp.Grid.uniform(0, 60, 60))
+    with pytest.warns(dp.DpcoreWarning, match=r"quantile at 0.25 .*Grid.integers\(0, 60\)"):
+        assert 0 < curve.quantile([0.25, 0.9], method=method)[0] <= 1
+    whole = simulated(SecureAggregation(), np.append(400, np.full(60, 10)))
+    assert PointwiseCDF(whole, dp.Grid.integers(0, 60)).quantile(0.25) == 0
+
+
+def test_a_quantile_at_an_end_of_the_grid_is_told():
+    curve = PointwiseCDF(simulated(SecureAggregation(), np.append(np.zeros(99, int), 400)), GRID)
+    with pytest.warns(dp.DpcoreWarning, match="in the last cell"):
+        curve.quantile(0.5)

@@ -199,7 +199,8 @@ class BallLattice(Lattice):
         else:
             length = np.sqrt(np.square(shape).sum(axis=1, keepdims=True))
         length *= largest
-        shrink = self._radius / np.maximum(length, self._radius)  # no tiny length divides
+        # No tiny length divides: NumPy's warning of an overflow would tell of a record.
+        shrink: Reals = self._radius / np.maximum(length, self._radius)
         return np.rint(finite * shrink / self._radius * (self._steps * _FINE)).astype(np.int64)
 
     @staticmethod

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 from ...curves.cdf import CDF
 from ...curves.inversion import Method, least_whole, within
+from ...curves.likely_mistakes import warn_of_quantiles
 from ...curves.provenance import fresh_identifier
 from ...curves.scores import numbered
 from ...curves.shapes import float_or_array
@@ -251,6 +252,11 @@ class PointwiseCDF:
             is below p. Noise can make F decrease. Then there may be several such cells, and the
             search ends in one of them.
 
+        Warns
+        -----
+        DpcoreWarning
+            As from ``dp.quantiles``.
+
         Raises
         ------
         DtypeError, ParameterError
@@ -283,6 +289,7 @@ class PointwiseCDF:
             below = inside & (known.at(middle) / self.n < shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
         result: float | NDArray[np.float64] = float_or_array(self._places(high, shares, method))
+        warn_of_quantiles(self.grid, shares, high)
         return result
 
     def to_cdf(self) -> CDF:
