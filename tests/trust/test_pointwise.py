@@ -354,3 +354,11 @@ def test_a_quantile_at_an_end_of_the_grid_is_told():
     curve = PointwiseCDF(simulated(SecureAggregation(), np.append(np.zeros(99, int), 400)), GRID)
     with pytest.warns(dp.DpcoreWarning, match="in the last cell"):
         curve.quantile(0.5)
+
+
+@pytest.mark.parametrize("budget", [{"rho": 1e-14}, {"epsilon": 1e-6, "delta": 1e-9}, {"rho": 0.5}])
+def test_gaussian_noise_is_refused_before_the_charge_however_large_it_is(budget):
+    trust = DistributedNoise(clients=N, **budget)
+    with dp.Budget(rho=1.0) as watching, pytest.raises(ParameterError, match="epsilon alone"):
+        SimulatedSum(COUNTS, trust)
+    assert watching.log == ()

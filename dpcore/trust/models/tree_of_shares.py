@@ -115,10 +115,10 @@ class TreeOfShares(Pointwise):
         1000
         """
         tree, shares = self.shared_noise(size)
-        if tree.bits:
+        of_laplace = [share for share in shares if share is None or isinstance(share, PolyaShares)]
+        if tree.bits or len(of_laplace) < len(shares):  # Gaussian noise may have whole steps
             what = "must be for epsilon alone: noise in fine steps is not drawn node by node"
             raise ParameterError("trust", type(self).__name__, what)
-        of_laplace = [share if isinstance(share, PolyaShares) else None for share in shares]
         return Remembered(tree, of_laplace, self.reports)
 
     def shared_noise(self, size: int) -> SharedNoise:
