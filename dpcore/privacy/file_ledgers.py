@@ -219,7 +219,8 @@ def _create(path: Path, cap: Privacy) -> None:
                 return
             os.replace(fresh, final)
     finally:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):  # the error that is on its way says why
+            fresh.unlink(missing_ok=True)
 
 
 def _check_exists(path: Path) -> None:

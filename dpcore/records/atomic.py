@@ -85,7 +85,8 @@ def write_together(contents: Mapping[Path, bytes], mark: str = "dpcore") -> None
         raise
     finally:
         for path in spare:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # an error that is on its way says why
+                path.unlink(missing_ok=True)
 
 
 def beside(final: Path, mark: str = "dpcore") -> Path:

@@ -76,13 +76,32 @@ class Store:
         FileError
             The part cannot be written.
         StudyError
-            What a cell returned has another shape than before.
+            What a cell returned has another shape than before. The calls before it are kept, and
+            all other chunks.
         """
-        if not done:
-            return
+        fitting, problems = [], list[StudyError]()
         for finished in done:
-            for row in finished.rows:
-                self._check_shapes(finished.chunk.key, row)
+            kept, problem = self._fitting(finished)
+            fitting += [kept] if kept.rows else []
+            problems += [problem] if problem else []
+        if fitting:
+            self._write(fitting)
+        if problems:
+            raise problems[0]
+
+    def _fitting(self, finished: Done) -> tuple[Done, StudyError | None]:
+        """Return the calls before the first one with another shape, and the error about that."""
+        chunk, size = finished.chunk, self._study.size
+        for at, row in enumerate(finished.rows):
+            try:
+                self._check_shapes(chunk.key, row)
+            except StudyError as error:
+                calls = at // size
+                rows, kept = finished.rows[: calls * size], chunk._replace(stop=chunk.start + calls)
+                return finished._replace(chunk=kept, rows=rows), error
+        return finished, None
+
+    def _write(self, done: Sequence[Done]) -> None:
         cells = {
             finished.chunk.key: dict(self._study.by_key[finished.chunk.key].labels)
             for finished in done

@@ -246,6 +246,10 @@ def test_paths_that_are_none(tmp_path):
         with pytest.raises(FileError):
             dp.Budget.open(nowhere, epsilon=1.0)
     assert list(tmp_path.iterdir()) == []
+    text = tmp_path / "text"
+    text.touch()
+    with pytest.raises(FileError, match="text"):  # in the place of the folder
+        dp.Budget.open(text / "budget", epsilon=1.0)
 
 
 def test_another_cap_or_format_is_refused(path):

@@ -31,6 +31,13 @@ def listing(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def test_a_file_in_the_place_of_a_folder_is_a_file_error(tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(FileError, match=r"a.b"):
+        atomic.write_together({tmp_path / "a" / "b": b"1"})
+    assert listing(tmp_path) == {"a": b"old"}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_files_are_written_together(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"

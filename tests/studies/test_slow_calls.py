@@ -48,6 +48,23 @@ def test_an_error_or_an_interrupt_keeps_all_calls_before_it(error, tmp_path):
         assert isinstance(caught.value.__cause__, error)
 
 
+@pytest.mark.parametrize("batch", [None, 2])
+def test_a_call_with_another_shape_loses_no_other_call(batch, tmp_path):
+    size = batch or 1
+
+    def changes(n, rng, replicates=1):
+        positions = 3 if (n, called(rng)) == (4, 7) else 2
+        return {"x": np.zeros((size, positions) if batch else positions)}
+
+    study = studies.Study(changes, {"n": range(9)}, batch)
+    with pytest.raises(studies.StudyError, match="an array of 3 after an array of 2"):
+        studies.run(study, replicates=10 * size, seed=3, out=tmp_path)
+    kept = studies.load(tmp_path).table.select(["n", "replicate"]).to_pylist()
+    calls = {(row["n"], row["replicate"] // size) for row in kept}
+    assert {(n, call) for n in range(9) for call in range(10)} - calls <= {(4, 7), (4, 8), (4, 9)}
+    assert (4, 7) not in calls
+
+
 @pytest.mark.usefixtures("each_call_a_part")
 def test_an_interrupt_while_a_part_is_written_loses_nothing(monkeypatch, tmp_path):
     add, made = Store.add, []
