@@ -68,6 +68,18 @@ class Releases(Protocol):
         """Return noisy cumulative counts, (N,) or (replicates, N), from exact counts of cells."""
         ...
 
+    def simulated_noise(
+        self,
+        size: int,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        knots: NDArray[np.int64] | None = None,
+        n: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return noise as in releases of N counts, at the knots, (replicates, K), or (.., N)."""
+        ...
+
     def describe(self) -> Mapping[str, str | int | float]:
         """Return the name and the parameters that a release records."""
         ...
@@ -171,6 +183,20 @@ class Simulation:
         with unwatched():
             return self._processed(self._of_each(self.mechanism, cells, rng))
 
+    def of_noise(self, replicates: int, rng: np.random.Generator) -> Reals:
+        """Return noise as in the curve's release, at its knots, (replicates, K); or of all counts.
+
+        Raises
+        ------
+        ParameterError
+            The errors of the mechanism are not noise alone.
+        """
+        curve, size = self.curve, self.truth.size
+        known = size if curve.knots is None else curve.knots.size
+        if self.mechanism is None:
+            return np.zeros((replicates, known))
+        return self.mechanism.simulated_noise(size, replicates, rng, knots=curve.knots, n=curve.n)
+
     def of_losses(self, replicates: int, rng: np.random.Generator) -> Reals:
         """Return counts of the truth that are off by what a release has lost, (replicates, N).
 
@@ -196,8 +222,7 @@ class Simulation:
         """Return one release of each row of counts, (R, N)."""
         released: Reals = np.empty(cells.shape)
         if mechanism.is_additive:
-            nothing = np.zeros(cells.shape[1], np.int64)
-            noise = mechanism.release(nothing, rng=rng, replicates=len(cells))
+            noise = mechanism.simulated_noise(cells.shape[1], len(cells), rng)
             return np.add(np.cumsum(cells, axis=1), noise, out=released)
 
         def release(block: tuple[int, np.random.Generator]) -> None:

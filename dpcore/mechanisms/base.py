@@ -398,8 +398,8 @@ class Mechanism(ABC):
 
         Raises
         ------
-        ParameterError
-            The errors of this mechanism are not noise alone.
+        DtypeError, ParameterError
+            An argument is not as above, or the errors of this mechanism are not noise alone.
 
         Examples
         --------
@@ -407,16 +407,29 @@ class Mechanism(ABC):
         >>> from dpcore.mechanisms import Histogram
         >>> noise = Histogram(epsilon=1.0).simulated_noise(4, 1000, np.random.default_rng(1))
         >>> noise.std(axis=0).round(1)
-        array([2.4, 2.8, 2.4, 0. ])
+        array([2.4, 2.7, 2.3, 0. ])
         """
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        replicates = _check.integer("replicates", replicates, 1, 2**40)
+        if knots is not None:
+            check_knots(knots, size)
+        if n is not None:
+            n = _check.integer("n", n, 0, 2**63 - 1)
+        return self._noise(size, replicates, rng, knots, n)
+
+    def _noise(
+        self,
+        size: int,
+        replicates: int,
+        rng: np.random.Generator,
+        knots: NDArray[np.int64] | None,
+        n: int | None,
+    ) -> NDArray[np.float64]:
+        """Return the noise of checked ``simulated_noise``: here, that of releasing no records."""
         if not self.is_additive:
             what = "must add noise whose law does not depend on the records"
             raise ParameterError("mechanism", type(self).__name__, what)
-        nothing = np.zeros(_check.integer("size", size, 1, MOST_CELLS), np.int64)
-        if knots is not None:
-            check_knots(knots, nothing.size)
-        if n is not None:
-            _check.integer("n", n, 0, 2**63 - 1)
+        nothing = np.zeros(size, np.int64)
         with unwatched():
             noise = self.release(nothing, rng=rng, replicates=replicates).astype(np.float64)
         return noise if knots is None else np.asarray(noise[:, knots])

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.cdf import check_knots
 from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
@@ -183,43 +182,22 @@ class Dawa(Mechanism):
         errors = deviation(buckets, tree, ends)
         return Released(line(buckets.edges, ends), errors, buckets.edges[1:] - 1)
 
-    def simulated_noise(
+    def _noise(
         self,
         size: int,
         replicates: int,
         rng: np.random.Generator,
-        *,
-        knots: NDArray[np.int64] | None = None,
-        n: int | None = None,
+        knots: NDArray[np.int64] | None,
+        n: int | None,
     ) -> NDArray[np.float64]:
-        """Return the noise of counting the buckets that end at the knots, (R, K).
-
-        Parameters
-        ----------
-        size, replicates, rng
-            As in ``Mechanism.simulated_noise``.
-        knots, n
-            Those of a curve: ``CDF.knots`` and ``CDF.n``.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            An argument is not as above.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpcore.mechanisms import Dawa
-        >>> rng, knots = np.random.default_rng(1), np.array([31, 39, 63])
-        >>> Dawa(epsilon=1.0).simulated_noise(64, 500, rng, knots=knots, n=50).std(axis=0).round()
-        array([3., 3., 0.])
-        """
-        ends: Any = knots  # the check also refuses None
-        check_knots(ends, _check.integer("size", size, 1, MOST_CELLS))
-        stages = self._stages(size, _check.integer("n", n, 0, 2**63 - 1))
-        tree = weighted_tree(stages.hierarchy, np.diff(ends, prepend=-1))
-        noise = np.zeros((_check.integer("replicates", replicates, 1, 2**40), ends.size))
-        nothing = tree.node_sums(np.zeros(ends.size, np.int64))
+        """Return the noise of counting the buckets that end at the knots, (R, K)."""
+        if knots is None or n is None:
+            what = "must be those of a curve, and n, too: the noise depends on the buckets"
+            raise ParameterError("knots", None, what)
+        stages = self._stages(size, n)
+        tree = weighted_tree(stages.hierarchy, np.diff(knots, prepend=-1))
+        noise = np.zeros((replicates, knots.size))
+        nothing = tree.node_sums(np.zeros(knots.size, np.int64))
         release_nodes(tree, nothing, noise, source(rng))
         return noise
 

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms import Dawa, Histogram, Mechanism
+from ..mechanisms import Histogram, Mechanism
 from ..privacy.allowance import Allowance
 from ..summaries.grid import Grid
-from .most_accurate import error_of, most_accurate
+from .most_accurate import data_aware, error_of, most_accurate, pays
 
 __all__ = ["on_grid", "score_grid", "suited_to_scores"]
 
@@ -72,9 +72,9 @@ def suited_to_scores(n: int, budget: Allowance) -> tuple[Grid, Mechanism]:
     n epsilon: noise falls with n epsilon, and the error of a cell with the square of its width. All
     constants are measured (docs/measured/roc-accuracy.md).
     """
-    adaptive = most_accurate(2 * _EVEN, budget, n)
-    if isinstance(adaptive, Dawa):
-        return Grid.uniform(0, 1, _EVEN), adaptive
+    buckets = data_aware(2 * _EVEN, budget, n)
+    if buckets and pays(buckets, 2 * _EVEN, n):
+        return Grid.uniform(0, 1, _EVEN), buckets
     grid = score_grid(_doublings(budget.signal(n)))
     if 2 * grid.size > _MOST_AT_ONCE:
         return grid, most_accurate(2 * grid.size, budget, n)

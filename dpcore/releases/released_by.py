@@ -66,5 +66,17 @@ class _ClassByClass:
         releases = [self.release(exact, rng=rng) for _ in range(replicates)]
         return np.stack(releases).astype(np.float64)
 
+    def simulated_noise(
+        self,
+        size: int,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        knots: NDArray[np.int64] | None = None,
+        n: int | None = None,
+    ) -> NDArray[np.float64]:
+        what = "must be one mechanism: the noise of two, each for one class, is not simulated"
+        raise ParameterError("mechanism", self.description["name"], what)
+
     def describe(self) -> Mapping[str, str | int | float]:
         return self.description

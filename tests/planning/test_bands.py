@@ -131,7 +131,7 @@ def test_noise_is_drawn_as_in_releases():
     noise = Dawa(0.5).simulated_noise(128, 4000, RNG(1), knots=knots, n=300)
     assert noise.shape == (4000, 4)
     assert not noise[:, -1].any()
-    with pytest.raises(dp.DtypeError, match="knots"):
+    with pytest.raises(dp.ParameterError, match="knots"):
         Dawa(0.5).simulated_noise(128, 10, RNG(1), n=300)
     with pytest.raises(dp.ParameterError, match="mechanism must add noise"):
         HistogramQueries(1.0).simulated_noise(128, 10, RNG(1))
