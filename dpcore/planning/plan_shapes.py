@@ -67,9 +67,7 @@ def expected_largest(mechanism: Mechanism, size: int) -> float:
         return math.inf
     simulated = min(size, _MOST_SIMULATED)
     replicates = min(max(_MOST_DRAWS // simulated, _NOISES[0]), _NOISES[1])
-    nothing, rng = np.zeros(simulated, np.int64), np.random.default_rng(0)
-    with unwatched():
-        noise = mechanism.release(nothing, rng=rng, replicates=replicates)
+    noise = mechanism.simulated_noise(simulated, replicates, np.random.default_rng(0))
     least, whole = (mechanism.mean_squared_error(cells) for cells in (simulated, size))
     return _mean_largest(noise) * (math.sqrt(whole / least) if least > 0.0 else 1.0)
 
