@@ -888,7 +888,7 @@ class CDF(Stored):
         >>> curve = dp.cdf(range(1000), grid, mechanism)
         >>> low, high = curve.band_of_deviations(3.0)
         >>> (high - low).round(3)
-        array([0.009, 0.01 , 0.009, 0.   ])
+        array([0.007, 0.008, 0.007, 0.   ])
         """
         width = _check.finite("width", width)
         sampling = _check.finite("sampling", sampling)

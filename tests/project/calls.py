@@ -341,6 +341,7 @@ call(
 call(mechanisms.Dawa(1.0).release_with_deviation, counts=COUNTS)
 call(
     mechanisms.Dawa(1.0).simulated_noise,
+    ", by Dawa",
     size=8,
     replicates=2,
     rng=rng(),

@@ -50,7 +50,7 @@ def test_wrong_answers_are_noticed(job):
     if hasattr(ours, "_replace"):
         wrong = ours._replace(cost=1.001 * ours.cost)
     else:  # counts, a curve, or a mean and a variance
-        wrong = tuple(3 * part for part in ours) if isinstance(ours, tuple) else 3 * ours
+        wrong = tuple(5 * part for part in ours) if isinstance(ours, tuple) else 5 * ours
     compared = {job.contenders[0].name: ours, "wrong": wrong}
     assert set(job.disagreements(inputs(job), compared)) == {"wrong"}
 
