@@ -19,6 +19,16 @@ from .calibration_intervals import (
     population_expected_calibration_error_interval,
 )
 from .calibrators import HistogramBinning, IsotonicCalibration
+from .distribution import (
+    conditional_mean,
+    gini,
+    interquartile_range,
+    interquartile_range_interval,
+    lorenz_curve,
+    quantile_ratio,
+    quantile_ratio_interval,
+    trimmed_mean,
+)
 from .hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from .residual_moments import ResidualMoments
 from .residuals import residual_plot_distance
@@ -38,13 +48,21 @@ __all__ = [
     "ResidualMoments",
     "ScoreHistogram",
     "classifier",
+    "conditional_mean",
     "equi_depth_bins",
     "expected_calibration_error",
     "expected_calibration_error_interval",
+    "gini",
+    "interquartile_range",
+    "interquartile_range_interval",
+    "lorenz_curve",
     "maximum_calibration_error",
     "population_expected_calibration_error_interval",
+    "quantile_ratio",
+    "quantile_ratio_interval",
     "reliability",
     "residual_plot_distance",
     "symmetric_difference",
+    "trimmed_mean",
     "uniform_bins",
 ]

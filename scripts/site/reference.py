@@ -112,13 +112,15 @@ PAGES: Final = (
     _page(
         "statistics",
         "dpcore.statistics",
-        "What is read off released curves: ROC curves, calibration, tests.",
+        "What is read off released curves: ROC curves, calibration, tests, inequality.",
         "dpcore.statistics",
         "ROC Reliability reliability Bins uniform_bins equi_depth_bins"
         " expected_calibration_error expected_calibration_error_interval"
         " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"
-        " IsotonicCalibration symmetric_difference residual_plot_distance ResidualMoments",
+        " IsotonicCalibration symmetric_difference residual_plot_distance ResidualMoments"
+        " interquartile_range interquartile_range_interval quantile_ratio quantile_ratio_interval"
+        " trimmed_mean conditional_mean lorenz_curve gini",
     ),
     _page(
         "classifier",

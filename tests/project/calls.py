@@ -106,6 +106,9 @@ call(NOISY.quantile_interval, p=[0.5], method="linear")
 call(NOISY.population_quantile_interval, p=0.5, method="inverted_cdf")
 call(NOISY.mean_interval, level=0.9)
 call(NOISY.population_mean_interval, level=0.9)
+for of_ends in (NOISY.share, NOISY.share_interval, NOISY.population_share_interval):
+    call(of_ends, lower=0.2, upper=[0.5, 0.7])
+call(TIMES.share, " of times", upper=DAY)
 call(NOISY.histogram, bins=[0.1, 0.6])
 call(TIMES.histogram, " of times", bins=3)
 call(NOISY.to_frame, level=0.9)
@@ -277,6 +280,13 @@ for reading in (
     classifier.population_recall_interval,
 ):
     call(reading, curves=CURVES, t=0.5)
+for of_curve in (st.interquartile_range, st.interquartile_range_interval, st.gini):
+    call(of_curve, curve=NOISY)
+for of_curve in (st.quantile_ratio, st.quantile_ratio_interval):
+    call(of_curve, curve=NOISY, upper=0.9, lower=0.2)
+call(st.trimmed_mean, curve=NOISY, lower=0.1, upper=0.9)
+call(st.conditional_mean, curve=NOISY, lower=0.2, upper=0.8)
+call(st.lorenz_curve, curve=NOISY, p=[0.2, 0.5])
 for of_bins in (
     st.uniform_bins,
     st.equi_depth_bins,
