@@ -34,6 +34,7 @@ __all__ = ["Cells", "counts", "text"]
 _MISSING, _WITHOUT_LABEL, _IN_NO_GROUP = -1, -2, -3  # stand in the place of cells
 _LEAST: Final = np.iinfo(np.int64).min
 _MOST: Final = np.iinfo(np.int64).max
+_EACH: Final = {"ms": Fraction(1, 1000), "us": Fraction(1), "ns": Fraction(1000)}  # in microseconds
 _EXACT: Final = 2.0**53  # all integers up to here are doubles
 _AS_OF: Final = ("duckdb", "polars")
 # Engines that compare text by its bytes. Others may take "a" and "A" for equal.
@@ -333,6 +334,8 @@ def _as_bytes(labels: Any, engine: str) -> Any:
         if is_text:
             labels = _builtin(convert_to, ("string", "string"), "binary")(labels, "UTF8")
         return _builtin(encoded, ("binary", "string"), "string", "encode")(labels, "hex")
+    if engine == "polars" and is_text:  # this makes text of categories, which ibis takes for text
+        return labels + ""
     if engine in _BINARY or not is_text:
         return labels
     what = f"must hold numbers: {engine} may take different text for equal"
@@ -533,11 +536,12 @@ def _ticks_of(kind: Any) -> _Ticks | None:
             return (first + dt.timedelta(tick)).isoformat()
 
         return _Ticks(each, int(limits.min), int(limits.max), make, day)
+    # The type of the column itself, because polars compares no others.
     if kind.is_timestamp():
-        unit = "us" if kind.scale is None or kind.scale <= 6 else "ns"
-        own = pyarrow.timestamp(unit, kind.timezone and "UTC")
+        unit = {3: "ms"}.get(kind.scale, "us" if (kind.scale or 0) <= 6 else "ns")
+        own = pyarrow.timestamp(unit, kind.timezone)
     else:
-        unit = "ns" if kind.unit.name == "NANOSECOND" else "us"
+        unit = {"NANOSECOND": "ns", "MILLISECOND": "ms"}.get(kind.unit.name, "us")
         own = pyarrow.duration(unit)
 
     def moment(tick: int) -> str:
@@ -546,7 +550,7 @@ def _ticks_of(kind: Any) -> _Ticks | None:
         return f"{tick} microseconds"
 
     make = lambda ticks: pyarrow.array(ticks, "int64").cast(own)  # noqa: E731
-    return _Ticks(Fraction(1000 if unit == "ns" else 1), _LEAST + 1, _MOST, make, moment)
+    return _Ticks(_EACH[unit], _LEAST + 1, _MOST, make, moment)
 
 
 def _is_missing(engine: str, values: Any) -> Any:

@@ -54,6 +54,7 @@ EXACT = (
     pa.array([Decimal(x) for x in ("5.000", "5.001", "-3.000", "2.703")], pa.decimal128(20, 3)),
     pa.array([Decimal(x) for x in (5, 2**60, 2**60 + 1, 10**30)], pa.decimal128(38, 0)),
 )
+MILLISECONDS, DAY = 1_704_067_200_000, 86_400_000  # 2024-01-01, and a day
 DATES = pa.array([time.date() for time in TIMES])
 IN_TIME = (
     (dp.Grid.uniform("2024-01-01", "2024-02-01", 31), pa.array(TIMES, pa.timestamp("us"))),
@@ -71,8 +72,21 @@ IN_TIME = (
         dp.Grid.uniform(dt.timedelta(0), dt.timedelta(10), 7),
         pa.array([time - TIMES[0] for time in TIMES], pa.duration("us")),
     ),
+    # Of other units and zones, between which polars compares nothing.
+    (
+        dp.Grid(np.array(["2024-01-01", "2024-01-02T00:00:00.0005"], "M8[us]")),
+        pa.array([MILLISECONDS + at for at in (-1, 0, 1, DAY, DAY + 1)], pa.timestamp("ms")),
+    ),
+    (
+        dp.Grid.uniform("2024-01-01T00:00Z", "2024-02-01T00:00Z", 7),
+        pa.array([time.replace(tzinfo=dt.UTC) for time in TIMES], pa.timestamp("us", "Asia/Tokyo")),
+    ),
+    (
+        dp.Grid.uniform(dt.timedelta(0), dt.timedelta(10), 7),
+        pa.array([DAY * day + at for day in range(12) for at in (-1, 0, 1)], pa.duration("ms")),
+    ),
 )
-ABSENT = {"postgres": ("uint64", "timestamp[ns]")}
+ABSENT = {"postgres": ("uint64", "timestamp[ns]", "duration[ms]")}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -277,6 +291,32 @@ def test_polars_collects_nothing_but_counts(monkeypatch):
         assert frame.columns == ["value", "cell"]
         assert set(frame["value"]) <= {*thresholds, *np.nextafter(thresholds, np.inf)}
     assert public
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["b", "", "a\0", "a"])])
+def test_categories_of_polars_are_text(kind):
+    """A lazy frame states them as text to ibis, and polars would not join them with text."""
+    labels = ["a", "", "b", None, "a\0", "a"]
+    frame = pl.LazyFrame({"x": [1, 1, 1, 1, 1, 2], "g": pl.Series(labels, dtype=kind)})
+    table = ibis.polars.connect({"t": frame}).table("t")
+    groups = ["a", "b", "", "z"]
+    counts = group_counts(table.x, table.g, dp.Grid([1.0, 2.0]), groups, nan_policy="omit")
+    np.testing.assert_array_equal(counts, [[1, 1], [1, 0], [1, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Object])
+def test_types_of_polars_that_ibis_does_not_know_are_refused_by_name(kind):
+    frame = pl.LazyFrame({"x": pl.Series([1, 2], dtype=kind)})
+    with pytest.raises(dp.DtypeError, match=f"values must be of a type .*{kind.__name__}"):
+        dp.Grid([1.0]).count(frame)
+
+
+def test_lazy_frames_that_cannot_be_made_are_told_by_the_kind_of_error(tmp_path):
+    for frame in (pl.LazyFrame({"x": [1]}).select("y"), pl.scan_csv(tmp_path / "secret.csv")):
+        with pytest.raises(dp.EngineError, match="polars") as caught:
+            dp.Grid([1.0]).count(frame)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_the_query_can_be_read(place):

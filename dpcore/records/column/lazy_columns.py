@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import _check
+from ...errors import DtypeError, EngineError
 from .base import Column, Part
 
 __all__ = ["PURPOSE"]
@@ -59,6 +60,7 @@ class _LazyFrame(Column):
     """Stands for the only column of a lazy frame of polars, as ibis has it."""
 
     generality = -1  # asked before other containers of polars
+    _kind = ""  # of the error that ended the making
 
     @classmethod
     def takes(cls, container: type, libraries: frozenset[str]) -> bool:
@@ -67,7 +69,21 @@ class _LazyFrame(Column):
     @classmethod
     def made(cls, values: Any, argument: str) -> Column:
         ibis = _check.extra("ibis", PURPOSE, "sql")
-        return Column.of(ibis.polars.connect({"frame": values}).table("frame"), argument).only()
+        try:
+            table = ibis.polars.connect({"frame": values}).table("frame")
+        except Exception as error:  # such as that of a missing file, which may quote it
+            failed = cls(values, argument)
+            failed._kind = type(error).__name__
+            return failed
+        return Column.of(table, argument).only()
 
     def _parts(self) -> Iterator[Part]:
-        raise self._not_one()  # never: ibis has taken its place
+        """Tell why ibis has not taken its place."""
+        try:
+            types = {str(kind) for kind in self.values.collect_schema().dtypes()}
+        except Exception:
+            types = set()
+        if types:
+            what = "must be of a type that ibis knows: cast it"
+            raise DtypeError(self.argument, f"a polars column of {', '.join(sorted(types))}", what)
+        raise EngineError("polars", self._kind)
