@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Final, Self
 
 from .calls import Done
@@ -36,15 +37,15 @@ class Keeping:
         self._lock = threading.Lock()
         self._error: Exception | None = None
 
-    def keep(self, done: Done) -> None:
-        """Take a chunk; write those that wait if it is time for that.
+    def keep(self, done: Sequence[Done]) -> None:
+        """Take chunks; write those that wait if it is time for that.
 
         Raises
         ------
         FileError, StudyError
             The store does not take them; or it did not take earlier ones.
         """
-        self._waiting.append(done)
+        self._waiting += done
         self._raise()
         left = self._next - time.monotonic()
         if left < 0:

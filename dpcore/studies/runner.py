@@ -155,8 +155,8 @@ def run(
                         plan.learn(done)
                         finished += (done.chunk.stop - done.chunk.start) * study.size
                         shown.show(finished, total, seconds_left=plan.seconds_left())
-                        keeping.keep(done)
                         strayed |= done.strayed
+                    keeping.keep(made.done)
                     if made.error is not None:
                         raise made.error
                     plan.put_back(made.left)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DpcoreWarning, ParameterError
 from ..records.files import FileError
-from .calls import Done, Row, StudyError
+from .calls import Chunk, Done, Row, StudyError
 from .cells import Label
 from .folder import Folder
 from .header import Header, differences, header_of, maker_of
@@ -76,30 +76,38 @@ class Store:
         FileError
             The part cannot be written.
         StudyError
-            What a cell returned has another shape than before. The calls before it are kept, and
-            all other chunks.
+            What a cell returned has another shape than before. All other calls are kept.
         """
         fitting, problems = [], list[StudyError]()
         for finished in done:
-            kept, problem = self._fitting(finished)
-            fitting += [kept] if kept.rows else []
-            problems += [problem] if problem else []
+            kept, of_chunk = self._fitting(finished)
+            fitting += kept
+            problems += of_chunk
         if fitting:
             self._write(fitting)
         if problems:
             raise problems[0]
 
-    def _fitting(self, finished: Done) -> tuple[Done, StudyError | None]:
-        """Return the calls before the first one with another shape, and the error about that."""
-        chunk, size = finished.chunk, self._study.size
-        for at, row in enumerate(finished.rows):
+    def _fitting(self, finished: Done) -> tuple[list[Done], list[StudyError]]:
+        """Return the calls whose rows have the shapes of before, and the errors about others."""
+        chunk, rows, size = finished.chunk, finished.rows, self._study.size
+        others, problems = {-1, chunk.stop - chunk.start}, list[StudyError]()
+        for at, row in enumerate(rows):
             try:
                 self._check_shapes(chunk.key, row)
             except StudyError as error:
-                calls = at // size
-                rows, kept = finished.rows[: calls * size], chunk._replace(stop=chunk.start + calls)
-                return finished._replace(chunk=kept, rows=rows), error
-        return finished, None
+                others.add(at // size)
+                problems.append(error)
+        kept = [
+            Done(
+                Chunk(chunk.key, chunk.start + before + 1, chunk.start + after),
+                rows[(before + 1) * size : after * size],
+                finished.seconds,
+            )
+            for before, after in itertools.pairwise(sorted(others))
+            if before + 1 < after
+        ]
+        return kept, problems
 
     def _write(self, done: Sequence[Done]) -> None:
         cells = {
@@ -183,16 +191,19 @@ class Store:
                 self._check_shapes(key, {name: np.asarray(value) for name, value in known.items()})
 
     def _check_shapes(self, key: str, row: Row) -> None:
+        """Check a row, and take note of its shapes if they are those of before."""
+        shapes = dict[tuple[str, str], int | None]()
         for name, value in row.items():
             shape = value.size if isinstance(value, np.ndarray) and value.ndim else None
-            kind = self._shapes.setdefault(("", name), shape)
-            before = self._shapes.setdefault((key, name), shape)
+            shapes[("", name)] = kind = self._shapes.get(("", name), shape)
+            shapes[(key, name)] = before = self._shapes.get((key, name), shape)
             if shape != before or (kind is None) != (shape is None):
                 raise StudyError(
                     f"{name!r} must always be a number, or an array of the same length in all "
                     f"replicates of a cell; {self._study.name} at {self._study.by_key.get(key)} "
                     f"returned {_words(shape)} after {_words(before if shape != before else kind)}"
                 )
+        self._shapes |= shapes
 
     def _warn(self) -> None:
         """Warn if other code or other versions made some of the rows."""

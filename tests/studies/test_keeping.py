@@ -29,7 +29,7 @@ def kept(clock, seconds, times):
     with keeping.Keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keeper:
         for _ in range(times):
             clock[0] += seconds
-            keeper.keep("done")
+            keeper.keep(["done"])
     return parts
 
 
@@ -83,7 +83,7 @@ def test_an_error_of_the_timer_is_there_when_the_run_ends_at_once():
             raise OSError("the disk is full")
 
     keeper = keeping.Keeping(SimpleNamespace(add=full))
-    keeper.keep("done")
+    keeper.keep(["done"])
     keeper._lock = Lock()
     keeper._late()
     assert ended
