@@ -884,7 +884,14 @@ class CDF(Stored):
         at = np.searchsorted(curve.counts / self.n, shares, side="left")
         return curve._inverse(at, shares, method)
 
-    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        level: float = 0.95,
+        band: Interval[Any] | None = None,
+        **line: Any,
+    ) -> Axes:
         """Draw the curve as steps, with its confidence band and a legend; needs the extra ``plot``.
 
         The picture begins at ``grid.lower`` if it is known. Within the first cell, the band begins
@@ -895,7 +902,10 @@ class CDF(Stored):
         ax
             Matplotlib axes, or None for new ones. Lines on new axes differ in colour and in style.
         level
-            Confidence level of the band, pointwise.
+            Confidence level of the band.
+        band
+            The ends of another band to draw, each (N,), from ``dpcore.simultaneous_band`` with this
+            level. None: ``band(level)``, which holds at each threshold alone.
         **line
             Passed on to ``Axes.step``. ``label`` is the text in the legend.
 
@@ -913,16 +923,23 @@ class CDF(Stored):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['private, epsilon = 50', '95% band for the noise']
         """
-        from .plots import plot_steps, shortly
+        from .plots import covered, plot_steps, shortly
 
-        at, shares, low, high = self._drawn(self.band(level))
+        told = covered(level, at_once=band is not None)
+        ends = self.band(level)
+        if band is not None:
+            _check.instance("band", band, Interval, "must be None or an Interval")
+            for end in band:
+                _check_array("band", end, _DEVIATIONS, self.grid.size)
+            ends = band.low, band.high
+        at, shares, low, high = self._drawn(ends)
         x, unit = axis(self.grid, at)
         if at.size > self.grid.size and shares[0] == 0.0:
             shares[0] = np.nan  # a step at 0 would say that no record is at the lower end
         # Otherwise a band has no meaning.
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))
-        band = (low, high) if known else None
-        ax = plot_steps(x, shares, band, shortly(self.privacy), ax=ax, level=level, style=line)
+        drawn = (low, high) if known else None
+        ax = plot_steps(x, shares, drawn, shortly(self.privacy), ax=ax, covered=told, style=line)
         if self.name is not None or unit:
             words = (self.name, unit and "in", unit) if self.name else (unit,)
             # Matplotlib must not read a dollar sign in a name as mathematics.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Reals",
     "axes",
+    "covered",
     "plot_bars",
     "plot_box",
     "plot_path",
@@ -39,6 +40,12 @@ _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on ver
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
 
+def covered(level: float, *, at_once: bool) -> str:
+    """Return what a band of this level covers, for a legend."""
+    percent = 100 * _check.proportion("level", level)
+    return f"{percent:g}% band for the {'whole curve' if at_once else 'noise'}"
+
+
 def plot_steps(
     x: Reals,
     y: Reals,
@@ -46,7 +53,7 @@ def plot_steps(
     name: str,
     *,
     ax: Axes | None,
-    level: float,
+    covered: str,
     style: dict[str, Any],
 ) -> Axes:
     """Draw a distribution function as steps with a band around it. See ``CDF.plot``.
@@ -60,8 +67,8 @@ def plot_steps(
         The lower and the upper end, each (N,), or None if there is none.
     name
         The text in the legend, unless the style has a label.
-    ax, level, style
-        Axes, or None for new ones; the level of the band; arguments of ``Axes.step``.
+    ax, covered, style
+        Axes, or None for new ones; what the band covers; arguments of ``Axes.step``.
     """
     ax = axes(ax)
     at = np.arange(x.size)
@@ -78,7 +85,7 @@ def plot_steps(
             color=steps.get_color(),
             alpha=0.2,
             linewidth=0,
-            label=_once(ax, f"{100 * level:g}% band for the noise"),
+            label=_once(ax, covered),
         )
     if x.dtype.kind == "M":  # short dates do not overlap
         dates: Any = _check.extra("matplotlib.dates", "plotting", "plot")
@@ -180,7 +187,7 @@ def plot_path(
     name: str,
     *,
     ax: Axes | None,
-    level: float,
+    covered: str,
     style: dict[str, Any],
 ) -> Axes:
     """Draw a ROC curve, its band and the diagonal. See ``ROC.plot``.
@@ -193,8 +200,8 @@ def plot_path(
         The upper and the lower end of the band, each two arrays (N + 1,), or None for no band.
     name
         The text in the legend, unless the style has a label.
-    ax, level, style
-        Axes, or None for new ones; the level of the band; arguments of ``Axes.plot``.
+    ax, covered, style
+        Axes, or None for new ones; what the band covers; arguments of ``Axes.plot``.
     """
     ax = axes(ax, figsize=(5, 5))
     at = _along(fpr, tpr)
@@ -209,7 +216,7 @@ def plot_path(
             color=drawn.get_color(),
             alpha=0.2,
             linewidth=0,
-            label=_once(ax, f"{100 * level:g}% band for the noise"),
+            label=_once(ax, covered),
         )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.simulated_releases import Releases, Simulation, blocks
 from ..mechanisms.simulated_deviation import simulation_of
+from ..statistics.roc import ROC, Band
 from .interval import Target
 
 __all__ = ["simultaneous_band"]
@@ -21,31 +22,52 @@ _REPLICATES: Final = 2000  # with so many, a level of 95 % is off by .5 %
 _MOST_REPLICATES: Final = 2**20
 
 
+@overload
 def simultaneous_band(
     curve: CDF,
+    level: float = ...,
+    *,
+    of: Target = ...,
+    mechanism: Releases | None = ...,
+    replicates: int = ...,
+    rng: np.random.Generator | None = ...,
+) -> Interval[NDArray[np.float64]]: ...
+@overload
+def simultaneous_band(
+    curve: ROC,
+    level: float = ...,
+    *,
+    of: Target = ...,
+    mechanism: Releases | None = ...,
+    replicates: int = ...,
+    rng: np.random.Generator | None = ...,
+) -> Band: ...
+def simultaneous_band(
+    curve: CDF | ROC,
     level: float = 0.95,
     *,
     of: Target = "records",
     mechanism: Releases | None = None,
     replicates: int = _REPLICATES,
     rng: np.random.Generator | None = None,
-) -> Interval[NDArray[np.float64]]:
-    """Return a band that contains F at all thresholds at once, with the probability ``level``.
+) -> Interval[NDArray[np.float64]] | Band:
+    """Return a band that contains the whole curve at once, with the probability ``level``.
 
-    ``CDF.band`` holds at each threshold alone: with many thresholds, it misses F somewhere in most
-    releases.
+    ``CDF.band`` and ``ROC.band`` hold at each threshold alone: with many thresholds, they miss the
+    curve somewhere in most releases.
 
     Parameters
     ----------
     curve
-        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``.
+        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve.
     level
         The probability that no threshold is missed, between 0 and 1.
     of
         "records": of the records themselves, so that only the noise is random. "population": of the
         population from which the records were drawn independently, so that both are random.
     mechanism
-        The mechanism that released the curve. None: ``dpcore.mechanisms.from_curve`` makes it.
+        The mechanism that released the curve. None: ``ROC.mechanism``, or the one that
+        ``dpcore.mechanisms.from_curve`` makes.
     replicates
         R, the number of draws of the noise, 1 to 2^20.
     rng
@@ -54,8 +76,9 @@ def simultaneous_band(
 
     Returns
     -------
-    Interval
+    Interval or Band
         ``low`` and ``high``, each (N,): they never fall, are within [0, 1], and contain the curve.
+        Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``.
 
     Raises
     ------
@@ -73,6 +96,10 @@ def simultaneous_band(
     Kolmogorov's test. F never falls, so the largest lower end before a threshold counts, and the
     smallest upper end after it. The cost is that of R releases: O(R N).
 
+    The counts of both classes of a ROC curve are one released curve, and all of them are within
+    the band at once. The rates are those that such counts may have, so that the band of a ROC
+    curve holds more often than the level says.
+
     Examples
     --------
     >>> import numpy as np
@@ -83,19 +110,32 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    _check.instance("curve", curve, CDF, "must be a CDF")
+    _check.instance("curve", curve, CDF | ROC, "must be a CDF or a ROC")
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
-    simulation = simulation_of("curve", curve, mechanism)
-    sampling = math.sqrt(curve.n) / 2 if of == "population" else 0.0
+    released = curve.curves.joint if isinstance(curve, ROC) else curve
+    if isinstance(curve, ROC):
+        mechanism = curve.mechanism if mechanism is None else mechanism
+    simulation = simulation_of("curve", released, mechanism)
+    sampling = math.sqrt(released.n) / 2 if of == "population" else 0.0
     worst = _largest_errors(simulation, replicates, sampling, simulation.generator(rng))
     width = float(np.quantile(worst, level, method="higher"))
+    if isinstance(curve, ROC):
+        band = curve.band_of_deviations(width, sampling)
+        return Band(*_rising(band.fpr_low, band.fpr_high), *_rising(band.tpr_low, band.tpr_high))
     low, high = curve.band_of_deviations(width, sampling)
-    low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+    low, high = _rising(low, high)
     shares = np.clip(curve.counts / curve.n, 0.0, 1.0)
     shares = np.maximum.accumulate(shares)  # of a raw curve
     return Interval(np.minimum(low, shares), np.maximum(high, shares))
+
+
+def _rising(
+    low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of a band for a curve that never falls, made narrower by that."""
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
 
 
 def _largest_errors(

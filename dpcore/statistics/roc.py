@@ -17,6 +17,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from .areas import BucketedScores
 from .binning import share
@@ -29,7 +30,7 @@ __all__ = ["ROC", "Band"]
 
 
 class Band(NamedTuple):
-    """The ends of pointwise confidence intervals for both rates, each (N + 1,)."""
+    """The ends of confidence intervals for both rates, each (N + 1,)."""
 
     fpr_low: NDArray[np.float64]
     fpr_high: NDArray[np.float64]
@@ -324,15 +325,46 @@ class ROC(Stored):
         >>> band.tpr_low[some].round(2), band.tpr_high[some].round(2)
         (array([0.42, 0.73, 0.93]), array([0.44, 0.74, 0.94]))
         """
-        width = deviations_of_noise(level, self.privacy)
+        return self.band_of_deviations(deviations_of_noise(level, self.privacy))
+
+    def band_of_deviations(self, width: float, sampling: float = 0.0) -> Band:
+        """Return the ends of intervals that reach so many deviations, as in ``band``.
+
+        ``band`` and ``dpcore.simultaneous_band`` say how many. A deviation of ``sampling``, in
+        counts, is added to that of the noise in each count but n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not a finite number, 0 or more.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, noise = np.random.default_rng(1), dp.mechanisms.Histogram(rho=0.5)
+        >>> labels, scores = [0, 0, 1, 1] * 100, [0.1, 0.7, 0.6, 0.8] * 100
+        >>> roc = dp.roc_curve(labels, scores, dp.Grid.uniform(0, 1, 4), mechanism=noise, rng=rng)
+        >>> band = roc.band_of_deviations(3.0)
+        >>> (band.tpr_high - band.tpr_low).round(2)
+        array([0.  , 0.09, 0.02, 0.02, 0.  ])
+        """
+        width = _check.finite("width", width)
+        sampling = _check.finite("sampling", sampling)
+        if min(width, sampling) < 0.0:
+            raise ParameterError("width", (width, sampling), "must be 0 or more, and sampling, too")
+        of_n = self.curves.joint.noise_deviation[-1]
         of_negatives, of_positives = self.curves.deviations
-        of_class, of_other = self.curves.known
-        joint = self.curves.joint
-        negatives, positives = self.curves.classes(joint.counts if joint.raw is None else joint.raw)
-        return Band(
-            *_interval(negatives, width * of_negatives, of_class, self.curves.negatives),
-            *_interval(positives, width * of_positives, of_other, self.curves.positives),
+        reaches = (
+            width * np.hypot(of_negatives, sampling),
+            width * (np.hypot(of_positives - of_n, sampling) + of_n),
         )
+        joint = self.curves.joint
+        classes = self.curves.classes(joint.counts if joint.raw is None else joint.raw)
+        processed = self.curves.negatives, self.curves.positives
+        known = self.curves.known
+        of_rates = map(_interval, classes, reaches, known, processed)
+        return Band(*(end for ends in of_rates for end in ends))
 
     def display(self, **options: Any) -> RocCurveDisplay:
         """Return scikit-learn's display of the curve. This needs the extra ``models``.
@@ -367,7 +399,14 @@ class ROC(Stored):
         display: RocCurveDisplay = metrics.RocCurveDisplay(**parts, **options)
         return display
 
-    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        level: float = 0.95,
+        band: Band | None = None,
+        **line: Any,
+    ) -> Axes:
         """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
 
         Parameters
@@ -377,6 +416,9 @@ class ROC(Stored):
         level
             The confidence level of the interval of each rate. The band is the union of the boxes
             that the intervals of both rates make.
+        band
+            Another band to draw, from ``dpcore.simultaneous_band`` with this level. None:
+            ``band(level)``.
         **line
             Passed on to ``Axes.plot``; ``label`` is the text in the legend.
 
@@ -389,14 +431,17 @@ class ROC(Stored):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['guessing', 'not private, AUC = 0.750', '95% band for the noise']
         """
-        from ..curves.plots import plot_path, shortly
+        from ..curves.plots import covered, plot_path, shortly
 
-        band, outline = self.band(level), None
+        if band is not None:
+            _check.instance("band", band, Band, "must be None or a Band")
+        told = covered(level, at_once=band is not None)
+        ends, outline = self.band(level) if band is None else band, None
         # Otherwise the deviations are unknown.
         if all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations):
-            outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
+            outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
         name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
-        return plot_path(self.fpr, self.tpr, outline, name, ax=ax, level=level, style=line)
+        return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
 
 
 def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -122,7 +122,7 @@ def test_what_has_no_known_noise_is_refused():
     ):
         with pytest.raises(error, match=next(iter(wrong))):
             dp.simultaneous_band(curve, **wrong)
-    with pytest.raises(dp.DtypeError, match="curve must be a CDF"):
+    with pytest.raises(dp.DtypeError, match="curve must be a CDF or a ROC"):
         dp.simultaneous_band(curve.counts)
 
 
@@ -138,3 +138,70 @@ def test_noise_is_drawn_as_in_releases():
     tree = Hierarchy(0.5)
     drawn = tree.simulated_noise(128, 3000, RNG(1), knots=knots)
     assert drawn.std(axis=0)[:3] == pytest.approx(tree.noise_deviation(128)[knots[:3]], rel=0.08)
+
+
+# --- of ROC curves
+
+
+SCORES = dp.Grid.uniform(0, 1, 40)
+
+
+def classified(rng, n=N):
+    """Labels, and scores of which many are equal."""
+    labels = rng.random(n) < 0.2
+    scores = np.clip(rng.normal(0.4 + 0.2 * labels, 0.15), 0, 1)
+    return labels, np.where(rng.random(n) < 0.2, 0.52, scores)
+
+
+def rates(labels, scores):
+    roc = dp.roc_curve(labels, scores, SCORES, mechanism=NoNoise())
+    return roc.fpr, roc.tpr
+
+
+@pytest.mark.sample(2)
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Dawa(0.2), Histogram(2.0)], ids=repr)
+@pytest.mark.parametrize("of", ["records", "population"])
+def test_bands_of_roc_curves_cover_both_rates_at_all_thresholds(of, mechanism):
+    rng, hits, alone, rounds = RNG(1), 0, 0, 120
+    records = classified(rng)
+    fpr, tpr = rates(*records if of == "records" else classified(RNG(2), 2_000_000))
+    for _ in range(rounds):
+        labels, scores = records if of == "records" else classified(rng)
+        roc = dp.roc_curve(labels, scores, SCORES, mechanism=mechanism, rng=rng)
+        found = [dp.simultaneous_band(roc, 0.9, of=of, replicates=300), roc.band(0.9)]
+        held = [
+            np.all((band.fpr_low <= fpr + 1e-12) & (fpr <= band.fpr_high + 1e-12))
+            and np.all((band.tpr_low <= tpr + 1e-12) & (tpr <= band.tpr_high + 1e-12))
+            for band in found
+        ]
+        hits, alone = hits + held[0], alone + held[1]
+        for end in found[0]:
+            assert np.all(np.diff(end) >= 0.0)
+            assert end[0] >= 0.0
+            assert end[-1] == 1.0
+    assert hits >= 0.9 * rounds - 4 * math.sqrt(rounds * 0.09)
+    assert alone < hits
+
+
+def test_without_noise_the_band_of_a_roc_curve_is_the_curve():
+    roc = dp.roc_curve(*classified(RNG(1)), SCORES, mechanism=NoNoise())
+    band = dp.simultaneous_band(roc)
+    assert band.fpr_low == pytest.approx(roc.fpr, abs=1e-12)
+    assert band.tpr_high == pytest.approx(roc.tpr, abs=1e-12)
+
+
+def test_pictures_say_that_a_band_is_for_the_whole_curve():
+    pytest.importorskip("matplotlib").use("Agg")
+    roc = dp.roc_curve(*classified(RNG(1)), SCORES, epsilon=1.0)
+    curve = dp.cdf(clumped(RNG(1)), GRID, epsilon=1.0)
+    for released in (roc, curve):
+        band = dp.simultaneous_band(released, 0.9, replicates=100)
+        ax = released.plot(level=0.9, band=band)
+        assert "90% band for the whole curve" in [
+            text.get_text() for text in ax.get_legend().get_texts()
+        ]
+        with pytest.raises(dp.DtypeError, match="band"):
+            released.plot(band=(0.0, 1.0))
+    with pytest.raises(dp.ParameterError, match="band"):
+        curve.plot(band=dp.Interval(np.zeros(3), np.ones(3)))

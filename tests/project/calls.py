@@ -320,6 +320,15 @@ call(st.ROC.from_curves, " with a mechanism", curves=NOISY_CURVES, mechanism=DYA
 call(ROC.population_auc_interval, level=0.9)
 call(ROC.auc_interval, level=0.9)
 call(ROC.band, level=0.9)
+call(ROC.band_of_deviations, width=2.0, sampling=1.0)
+call(
+    dp.simultaneous_band,
+    " of a ROC curve",
+    curve=st.ROC.from_curves(NOISY_CURVES),
+    mechanism=DYADIC,
+    replicates=2,
+    rng=None,
+)
 call(st.BinormalROC, **BINORMAL)
 call(st.BinormalROC(**BINORMAL), fpr=[0.5])
 call(st.symmetric_difference, first=ROC, second=ROC)
