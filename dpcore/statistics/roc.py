@@ -355,10 +355,11 @@ class ROC(Stored):
             raise ParameterError("width", (width, sampling), "must be 0 or more, and sampling, too")
         of_n = self.curves.joint.noise_deviation[-1]
         of_negatives, of_positives = self.curves.deviations
-        reaches = (
-            width * np.hypot(of_negatives, sampling),
-            width * (np.hypot(of_positives - of_n, sampling) + of_n),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not known: infinity or NaN
+            reaches = (
+                width * np.hypot(of_negatives, sampling),
+                width * (np.hypot(of_positives - of_n, sampling) + of_n),
+            )
         joint = self.curves.joint
         classes = self.curves.classes(joint.counts if joint.raw is None else joint.raw)
         processed = self.curves.negatives, self.curves.positives
