@@ -81,6 +81,8 @@ def test_exact_curves_are_those_of_scikit_learn(seed):
     precision, recall, _ = metrics.precision_recall_curve(labels, scores)
     assert roc.precision[::-1] == pytest.approx(precision, abs=EXACT)
     assert roc.recall[::-1] == pytest.approx(recall, abs=EXACT)
+    average = metrics.average_precision_score(labels, scores)
+    assert roc.average_precision == pytest.approx(average, abs=EXACT)
 
 
 @settings(max_examples=60)
