@@ -73,11 +73,13 @@ def in_file(file: str) -> dict[str, Study]:
     ------
     FileError
         The file cannot be read, fails, or holds no study.
+    ParameterError
+        No file can have this name.
     MissingExtraError
         The extra ``studies`` is not installed.
     """
     cloudpickle: Any = _check.extra("cloudpickle", "a study in a file", "studies")
-    path = Path(file).absolute()
+    path = Path(_check.path("study", file, "must be the path of a file")).absolute()
     try:
         code = path.read_bytes()
     except OSError as error:

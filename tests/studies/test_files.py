@@ -136,6 +136,9 @@ def test_files_that_fail_say_where(folder, text, words):
 def test_files_that_are_none_or_interrupt(folder):
     with pytest.raises(FileError, match=r"'none\.py'"):
         files.find("none.py")
+    for name in ("a\0.py", "\udfff.py"):
+        with pytest.raises(ParameterError, match="study must"):
+            files.find(name)
     Path("f.py").write_text("raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         files.find("f.py")
