@@ -15,6 +15,7 @@ from dpcore.noise import sources
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import RecursiveMedians, recursive_medians
 from dpcore.papers.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.papers.quantile_roc import quantile_roc
 from dpcore.papers.ranked_pairs import ranked_pairs
 from dpcore.papers.smooth_auc import SmoothS
 from dpcore.papers.smooth_roc_curve import smooth_roc_curve
@@ -80,6 +81,7 @@ CHARGED = {
     ).release_totals(dp.polynomial_sums(X, 0, 1, 3).sums),
     "smooth_roc_curve": lambda: smooth_roc_curve(Y, X, epsilon=1.0),
     "hosmer_lemeshow_by_groups": lambda: hosmer_lemeshow_by_groups(Y, X, epsilon=1.0),
+    "quantile_roc": lambda: quantile_roc(Y, X, epsilon=1.0),
     "priroc": lambda: priroc(Y, X, epsilon=1.0),
     "priroc_fix": lambda: priroc_fix(Y, X, epsilon=1.0),
     "client_score_curves": lambda: client_score_curves(

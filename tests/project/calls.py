@@ -14,6 +14,7 @@ from dpcore import statistics as st
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import RecursiveMedians, recursive_medians, smooth_sensitivity
 from dpcore.papers.priroc import score_curves_at_medians
+from dpcore.papers.quantile_roc import quantile_roc
 from dpcore.papers.smooth_auc import SmoothS
 from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.releases.quantiles import quantiles_from_counts
@@ -204,6 +205,7 @@ call(
 )
 call(score_curves_at_medians, **RECORDS, epsilon=1.0, depth=2, grid=GRID)
 call(dp.roc_curve, **RECORDS, epsilon=1.0)
+call(quantile_roc, **RECORDS, epsilon=1.0, quantiles=4, branching=2, pos_label=1)
 call(smooth_roc_curve, **RECORDS, epsilon=1.0, pos_label=1)
 call(dp.hosmer_lemeshow, **MANY, fitted=True, pos_label=1)
 call(hosmer_lemeshow_by_groups, **MANY)

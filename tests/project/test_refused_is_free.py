@@ -17,6 +17,7 @@ from dpcore import mechanisms, trust
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import RecursiveMedians, recursive_medians
 from dpcore.papers.priroc import priroc, score_curves_at_medians
+from dpcore.papers.quantile_roc import quantile_roc
 from dpcore.papers.ranked_pairs import RankedPairs
 from dpcore.papers.smooth_auc import SmoothS
 from dpcore.papers.smooth_roc_curve import smooth_roc_curve
@@ -93,6 +94,7 @@ CHECKED = {
     "SmoothS.release, delta": lambda e: SmoothS(e, delta=DELTA).release(OF_SCORES),
     "SmoothS.release_pairs": lambda e: SmoothS(e).release_pairs(RankedPairs(50, 10, 10)),
     "score_curves_at_medians": lambda e: score_curves_at_medians(Y, X, WIDE, epsilon=e),
+    "quantile_roc": lambda e: quantile_roc(Y, X, epsilon=e),
     "priroc": lambda e: priroc(Y, X, epsilon=e),
     "hosmer_lemeshow": lambda e: dp.hosmer_lemeshow(Y, X, epsilon=e),
     "hosmer_lemeshow_by_groups": lambda e: hosmer_lemeshow_by_groups(Y, X, groups=100, epsilon=e),

@@ -11,6 +11,7 @@ import pytest
 import dpcore as dp
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.priroc import score_curves_at_medians
+from dpcore.papers.quantile_roc import quantile_roc
 from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 
 N = 400
@@ -26,6 +27,7 @@ SCORED = {
     "score_curves": lambda y, s, **how: dp.score_curves(y, s, GRID, epsilon=1.0, **how),
     "roc_curve": lambda y, s, **how: dp.roc_curve(y, s, epsilon=1.0, **how),
     "smooth_roc_curve": lambda y, s, **how: smooth_roc_curve(y, s, epsilon=1.0, **how),
+    "quantile_roc": lambda y, s, **how: quantile_roc(y, s, epsilon=1.0, **how),
     "at medians": lambda y, s, **how: score_curves_at_medians(y, s, epsilon=1.0, **how),
     "hosmer_lemeshow": lambda y, s, **how: dp.hosmer_lemeshow(y, s, epsilon=1.0, **how),
     "by groups": lambda y, s, **how: hosmer_lemeshow_by_groups(y, s, epsilon=1.0, **how),
