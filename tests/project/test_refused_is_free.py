@@ -15,6 +15,7 @@ import pytest
 import dpcore as dp
 from dpcore import mechanisms, trust
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.matching_pursuit import MatchingPursuit
 from dpcore.papers.medians import RecursiveMedians, recursive_medians
 from dpcore.papers.priroc import priroc, score_curves_at_medians
 from dpcore.papers.quantile_roc import quantile_roc
@@ -69,6 +70,7 @@ OF_CLIENTS = {
     "Local": partial(trust.Local, clients=300),
 }
 OF_ONE_CURVE = {
+    "MatchingPursuit": partial(MatchingPursuit, delta=DELTA),  # up to 4,096 cells
     "Hierarchy, add-or-remove-one": partial(mechanisms.Hierarchy, neighbours="add-or-remove-one"),
     "SquareWave": partial(trust.SquareWave, clients=300),
 }

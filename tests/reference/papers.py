@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 # --- curves through quantiles
@@ -47,3 +49,38 @@ def monotone_cubic(x, y, t):
         + y[i + 1] * s**2 * (3 - 2 * s)
         + h[i] * slopes[i + 1] * s**2 * (s - 1)
     )
+
+
+# --- matching pursuit
+
+
+def matching_pursuit(curve, functions, least, most):
+    """Return the fit of few functions to a curve, (N,), each time by least squares of them all."""
+    chosen, fitted = [], np.zeros(len(curve))
+    lengths = np.sqrt(np.sum(functions**2, axis=0))
+    for _ in range(most):
+        rest = curve - fitted
+        correlations = [
+            abs(f @ rest) / length for f, length in zip(functions.T, lengths, strict=True)
+        ]
+        best = max(range(len(correlations)), key=correlations.__getitem__)
+        if correlations[best] <= least:
+            break
+        chosen.append(best)
+        some = functions[:, chosen]
+        fitted = some @ np.linalg.lstsq(some, curve, rcond=None)[0]
+    return fitted, chosen
+
+
+def b_spline(x, knots, degree):
+    """Return all B-splines over some knots at a point, by the recursion of Cox and de Boor."""
+    last = knots[-degree - 1]
+    x = min(x, last - 1e-12 * (knots[1] - knots[0])) if x >= last else x
+    values = [float(a <= x < b) for a, b in pairwise(knots)]
+    for k in range(1, degree + 1):
+        values = [
+            (x - knots[i]) / (knots[i + k] - knots[i]) * values[i]
+            + (knots[i + k + 1] - x) / (knots[i + k + 1] - knots[i + 1]) * values[i + 1]
+            for i in range(len(values) - 1)
+        ]
+    return values
