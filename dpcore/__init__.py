@@ -47,6 +47,8 @@ if _TYPE_CHECKING:
     )
     from .planning.bands import simultaneous_band
     from .planning.compare import Comparison, compare
+    from .planning.distribution_test import DistributionTest
+    from .planning.goodness_of_fit import goodness_of_fit
     from .planning.interval import interval
     from .planning.plan import Plan, plan
     from .planning.suggest import Suggestion, suggest
@@ -81,6 +83,7 @@ __all__ = [
     "BudgetError",
     "Comparison",
     "ConvergenceError",
+    "DistributionTest",
     "DpcoreError",
     "DpcoreWarning",
     "DtypeError",
@@ -113,6 +116,7 @@ __all__ = [
     "compare",
     "distances",
     "files",
+    "goodness_of_fit",
     "group_counts",
     "hosmer_lemeshow",
     "interval",
@@ -200,6 +204,8 @@ _HOMES = {
     ),
     "planning.bands": ("simultaneous_band",),
     "planning.compare": ("Comparison", "compare"),
+    "planning.distribution_test": ("DistributionTest",),
+    "planning.goodness_of_fit": ("goodness_of_fit",),
     "planning.interval": ("interval",),
     "planning.plan": ("Plan", "plan"),
     "planning.suggest": ("Suggestion", "suggest"),

@@ -24,6 +24,7 @@ _HOMES: Final = {
     "dpcore.box-plot": "releases.box_plot",
     "dpcore.cdf": "curves.cdf",
     "dpcore.comparison": "planning.compare",
+    "dpcore.distribution-test": "planning.distribution_test",
     "dpcore.groups": "curves.groups",
     "dpcore.hosmer-lemeshow": "statistics.hosmer_lemeshow",
     "dpcore.plan": "planning.plan",

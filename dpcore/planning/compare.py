@@ -18,12 +18,13 @@ from ..curves.confidence import Interval
 from ..curves.inversion import are_whole, crossings, places
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
-from ..curves.simulated_releases import Simulation, blocks
+from ..curves.simulated_releases import Releases, Simulation, blocks
 from ..curves.stored import Stored
 from ..errors import ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
 from ..noise.sources import public_generator
 from ..privacy.guarantees import Privacy
+from .differences import largest_gaps, share_beyond
 
 __all__ = ["Comparison", "compare"]
 
@@ -50,9 +51,10 @@ class Released:
     whole: bool
 
     @classmethod
-    def of(cls, argument: str, curve: CDF) -> Released:
-        """Return a curve, given as ``argument``, with the mechanism that it names."""
-        return cls(curve, simulation_of(argument, curve), are_whole(curve.grid, curve.integers))
+    def of(cls, argument: str, curve: CDF, mechanism: Releases | None = None) -> Released:
+        """Return a curve, given as ``argument``, with its mechanism, by default as it names it."""
+        simulation = simulation_of(argument, curve, mechanism)
+        return cls(curve, simulation, are_whole(curve.grid, curve.integers))
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -97,12 +99,6 @@ class Released:
         return shares, np.stack([crossings(own, own[-1], p) for own in counts])
 
 
-def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Kolmogorov-Smirnov statistics of curves of these counts, (R, N) each, (R,)."""
-    gaps = first / first[:, -1:] - second / second[:, -1:]
-    return np.asarray(np.abs(gaps).max(axis=1))
-
-
 def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
     """Return shares of cells, (N,) each, of populations from which both curves may come.
 
@@ -128,10 +124,7 @@ def _pooled(first: Released, second: Released) -> NDArray[np.float64]:
 
 
 _MOST_SIMULATIONS: Final = 2**20
-# Numbers with a smaller relative difference count as equal, because rounding may cause it.
 _INTERVAL: Final = "must be an Interval"
-_TIE: Final = 1e-9
-
 Numbers = float | NDArray[np.float64]
 _Both = tuple[NDArray[np.float64], NDArray[np.float64]]
 _Reading = Callable[
@@ -299,7 +292,7 @@ def compare(
     >>> found.p_value, round(found.differences, -1)
     (0.001, -10.0)
     """
-    pair = _pair(first, second)
+    pair = pair_of(first, second)
     asked = _check.probabilities("probabilities", probabilities)
     if asked.ndim > 1 or asked.size < 1:
         raise ParameterError("probabilities", asked.shape, "must be a number, or (m,) of them")
@@ -312,8 +305,8 @@ def compare(
     p_value, p_values = 0.0, np.zeros(shares.size)
     for population in populations(*pair):
         gaps, others = _simulated(pair, (population, population), simulations, shares, rng)
-        p_value = max(p_value, float(_share_beyond(gaps, gap)[()]))
-        p_values = np.maximum(p_values, _share_beyond(np.abs(others), np.abs(differences)))
+        p_value = max(p_value, float(share_beyond(gaps, gap)[()]))
+        p_values = np.maximum(p_values, share_beyond(np.abs(others), np.abs(differences)))
     own_populations = pair[0].shares, pair[1].shares
     lowest, highest = _simulated(pair, own_populations, simulations, shares, rng, read=_reach)
     ends = _least_of(lowest, (1.0 - level) / 2), -_least_of(-highest, (1.0 - level) / 2)
@@ -333,7 +326,9 @@ def compare(
     )
 
 
-def _pair(first: CDF, second: CDF) -> tuple[Released, Released]:
+def pair_of(
+    first: CDF, second: CDF, mechanisms: tuple[Releases | None, Releases | None] = (None, None)
+) -> tuple[Released, Released]:
     """Check both curves, and return them with their mechanisms."""
     for argument, curve in (("first", first), ("second", second)):
         _check.instance(argument, curve, CDF, "must be a CDF")
@@ -342,7 +337,10 @@ def _pair(first: CDF, second: CDF) -> tuple[Released, Released]:
     if are_one_release(first, second):
         what = "must be another release than first, of other records"
         raise ParameterError("second", second, what)
-    ours, theirs = Released.of("first", first), Released.of("second", second)
+    ours, theirs = (
+        Released.of("first", first, mechanisms[0]),
+        Released.of("second", second, mechanisms[1]),
+    )
     both = ours.whole and theirs.whole  # otherwise the readings would differ by half a cell
     return replace(ours, whole=both), replace(theirs, whole=both)
 
@@ -383,17 +381,6 @@ def _simulated(
         simulated.append(read(pair, drawn, p))
     first, second = zip(*simulated, strict=True)
     return np.concatenate(first), np.concatenate(second)
-
-
-def _share_beyond(
-    simulated: NDArray[np.float64], observed: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the share of values, of R simulated ones and the observed one, that reach the latter.
-
-    ``simulated`` is (R, ...).
-    """
-    as_large = simulated >= observed * (1.0 - _TIE)
-    return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
 
 
 def _least_of(simulated: NDArray[np.float64], share: float) -> NDArray[np.float64]:

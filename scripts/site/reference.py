@@ -61,7 +61,8 @@ PAGES: Final = (
         "Working with curves",
         "Functions of released curves. Nothing here spends privacy.",
         "dpcore",
-        "combine average compare Comparison interval simultaneous_band smooth Smoothing",
+        "combine average compare Comparison goodness_of_fit DistributionTest interval"
+        " simultaneous_band smooth Smoothing",
     ),
     _page(
         "distances",

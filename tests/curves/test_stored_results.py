@@ -58,6 +58,7 @@ RESULTS = {
         CURVES, 8, mechanism=dp.mechanisms.from_curve(CURVES.joint)
     ),
     "reliability with empty bins": dp.statistics.reliability(CURVES, 60),
+    "test of a law": dp.goodness_of_fit(CURVE, lambda t: t, simulations=19),
     "comparison": dp.compare(CURVE, OTHER, simulations=19, rng=RNG(1)),
     "comparison of times": dp.compare(
         dp.cdf(DAYS, YEAR, **SEEDED),

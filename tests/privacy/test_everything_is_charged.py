@@ -134,6 +134,7 @@ NOT_CHARGED = {
         "ResidualPlot.from_json",
         "BoxPlot.from_curve",
         "compare",
+        "goodness_of_fit",
         "root_mean_square_errors",
         "with_simulated_deviation",
         "HosmerLemeshow.under_noise",

@@ -149,6 +149,14 @@ for distance in ("kolmogorov_smirnov", "earth_mover", "energy"):
     call(getattr(dp.distances, distance), first=SCORES, second=CURVE)
 call(dp.compare, first=CURVE, second=NOISY, probabilities=[0.5], simulations=19)
 call(
+    dp.goodness_of_fit,
+    curve=NOISY,
+    law=lambda thresholds: np.linspace(0, 1, thresholds.size),
+    statistic="kuiper",
+    mechanism=DYADIC,
+    simulations=19,
+)
+call(
     lambda curves, level, of, mechanism, replicates, rng: dp.interval(
         curves, dp.CDF.mean, level, of=of, mechanism=mechanism, replicates=replicates, rng=rng
     ),

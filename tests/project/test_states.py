@@ -158,6 +158,9 @@ STATES = {
     "Comparison": lambda: dp.compare(
         *(dp.cdf(VALUES, GRID, epsilon=EPSILON, rng=rng()) for _ in range(2)), simulations=99
     ),
+    "DistributionTest": lambda: dp.goodness_of_fit(
+        dp.cdf(VALUES, GRID, epsilon=EPSILON, rng=rng()), lambda t: t, simulations=99
+    ),
     "ReleasedSum": lambda: trust.vector_sum(
         VALUES, trust.functions.Groups(GRID.positions), trust.Central(EPSILON), rng=rng()
     ),
