@@ -22,8 +22,16 @@ from .arguments import UsageError
 from .options import given, option
 from .reports import lines, picture
 from .running import written
-from .scored import about_scores, counted, released, scored
+from .scored import (
+    about_scores,
+    counted,
+    counted_by_default,
+    has_default,
+    released,
+    scored,
+)
 from .shared_options import SMOOTH, size
+from .sizes import with_size
 
 __all__ = ["COMMAND"]
 
@@ -31,18 +39,29 @@ _SIZE: Final = 1000
 
 
 def _run(options: argparse.Namespace) -> str:
-    grid = dpcore.Grid.uniform(0, 1, options.size)
-    if not 1 <= options.bins <= grid.size:
-        raise UsageError(f"--bins must be between 1 and --size {grid.size}; got {options.bins}")
-    mechanism, counts = counted(options, grid)
+    if has_default(options):
+        grid, mechanism, counts = counted_by_default(options)
+        _check_bins(options, grid)
+    else:
+        grid = dpcore.Grid.uniform(0, 1, _SIZE if options.size is None else options.size)
+        _check_bins(options, grid)
+        mechanism, counts = counted(options, grid)
     curves = released(options, grid, mechanism, counts)
     make = equi_depth_bins if options.equi_depth else uniform_bins
     table = Reliability(make(curves, **given(options, make)), curves.privacy)
     simulated = None if options.smooth else mechanism  # smoothed releases are not simulated
     text = _summary(curves, table, simulated, options)
+    if has_default(options):
+        text = with_size(options, text, grid)
     draw = partial(picture, table, size=(5.5, 6.5), legend="upper left", title=options.y_score)
     written(options, curves.to_json, draw)
     return text
+
+
+def _check_bins(options: argparse.Namespace, grid: dpcore.Grid) -> None:
+    if not 1 <= options.bins <= grid.size:
+        what = f"must be between 1 and the number of cells, {grid.size}"
+        raise UsageError(f"--bins {what}; got {options.bins}")
 
 
 def _summary(
@@ -77,7 +96,9 @@ COMMAND: Final = scored(
     "above 1 as 1",
     uniform_bins,
     options={
-        "size": size(f"of [0, 1] ({_SIZE})", _SIZE),
+        "size": size(
+            f"of [0, 1] (by the number of records and the budget; with --mechanism: {_SIZE})"
+        ),
         "bins": {},
         "equi_depth": option(
             "bins with about the same number of records each", action="store_true"

@@ -11,7 +11,14 @@ import numpy as np
 from ..statistics.roc import ROC
 from .reports import lines, picture
 from .running import mechanism_of, written
-from .scored import about_scores, counted, released, scored
+from .scored import (
+    about_scores,
+    counted,
+    counted_by_default,
+    has_default,
+    released,
+    scored,
+)
 from .shared_options import BOUNDS, SMOOTH, size
 from .sizes import coarser, grid_of, with_size
 
@@ -21,11 +28,14 @@ _FALSE_PERCENT: Final = (1, 2, 5, 10, 20, 50)
 
 
 def _run(options: argparse.Namespace) -> str:
-    grid = grid_of(options)
-    mechanism, counts = counted(options, grid)
-    if options.size is None:
-        grid, counts = coarser(options, grid, counts)
-        mechanism = mechanism_of(options, 2 * grid.size)(int(counts.sum()))
+    if has_default(options):
+        grid, mechanism, counts = counted_by_default(options)
+    else:
+        grid = grid_of(options)
+        mechanism, counts = counted(options, grid)
+        if options.size is None:
+            grid, counts = coarser(options, grid, counts)
+            mechanism = mechanism_of(options, 2 * grid.size)(int(counts.sum()))
     curves = released(options, grid, mechanism, counts)
     curve = ROC.from_curves(curves)
     text = with_size(options, _summary(curve, options), grid)

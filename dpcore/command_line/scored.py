@@ -13,6 +13,8 @@ import dpcore
 
 from ..curves.likely_mistakes import named
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
+from ..planning.score_grid import on_grid, score_grid, suited_to_scores
+from ..privacy.allowance import Allowance
 from ..records.files import Column as FileColumn
 from ..releases.score_curves import labelled_score_curves
 from .arguments import UsageError
@@ -22,7 +24,7 @@ from .reports import about, shown
 from .running import batches, check_outputs, mechanism_of, missing_values
 from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 
-__all__ = ["about_scores", "counted", "released", "scored"]
+__all__ = ["about_scores", "counted", "counted_by_default", "has_default", "released", "scored"]
 
 _LABELLED: Final[dict[str, Option]] = {
     "file": FILE,
@@ -73,6 +75,24 @@ def counted(
     check_outputs(options)
     counts = _counts(options, grid)
     return chosen(int(counts.sum()) if knows_n else None), counts
+
+
+def has_default(options: argparse.Namespace) -> bool:
+    """Return whether grid and mechanism are those of ``dpcore.score_curves`` without them."""
+    bounds = getattr(options, "lower", 0.0), getattr(options, "upper", 1.0)
+    return options.size is None and options.mechanism == "best" and bounds == (0.0, 1.0)
+
+
+def counted_by_default(
+    options: argparse.Namespace,
+) -> tuple[dpcore.Grid, dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
+    """Return the default grid and mechanism for so many records, and their counts on the grid."""
+    budget = Allowance.checked(options.epsilon, options.rho, "replace-one", options.delta)
+    mechanism_of(options, 2)  # refuses options of other mechanisms
+    check_outputs(options)
+    counts = _counts(options, score_grid())
+    grid, mechanism = suited_to_scores(int(counts.sum()), budget)
+    return grid, mechanism, on_grid(counts, grid)
 
 
 def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcore as dp
+from dpcore.command_line import main as cli
 from dpcore.releases.hosmer_lemeshow import FINEST, arcsine_grid
 from dpcore.statistics.binning import equi_depth_bins
 from dpcore.statistics.calibration import expected_calibration_error, reliability
@@ -89,6 +90,18 @@ def test_the_size_is_that_of_the_library(ran, epsilon):
     ran(*argv, "--size", "100")
     stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
     assert stored.grid == arcsine_grid(100)
+
+
+@pytest.mark.parametrize("command", [["calibration"], ["roc", "--lower", "0", "--upper", "1"]])
+@pytest.mark.parametrize("epsilon", ["0.05", "2"])
+def test_grid_and_mechanism_are_those_of_the_library(capsys, command, epsilon):
+    budget = ["--epsilon", epsilon, "--json", "o.json", "--quiet"]
+    assert cli.main([*command, "t.parquet", *FLAGS, *budget]) == 0
+    stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
+    own = dp.score_curves(LABELS, SCORES, epsilon=float(epsilon), rng=np.random.default_rng(1))
+    assert stored.grid == own.grid
+    assert stored.joint.mechanism == own.joint.mechanism
+    assert f"cells       {own.grid.size} (by the records" in capsys.readouterr().out
 
 
 @pytest.mark.needs_jit
