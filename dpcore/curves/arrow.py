@@ -43,7 +43,7 @@ def table_of(begin: dict[str, Any], groups: Sequence[Hashable], rows: CurveRows)
     Raises
     ------
     ParameterError
-        The labels are of several types, which a column cannot have.
+        The labels are of several types, or are none of Arrow's.
     MissingExtraError
         PyArrow is missing.
     """
@@ -62,8 +62,13 @@ def table_of(begin: dict[str, Any], groups: Sequence[Hashable], rows: CurveRows)
 
     of_kind_at = arrow.array(rows.kind_of, arrow.int32())
     raw = rows.raw
+    try:
+        labels = arrow.array(list(groups))
+    except (OverflowError, UnicodeError):
+        what = "must be text of UTF-8, or integers of 64 bits, in an Arrow table"
+        raise ParameterError("groups", groups, what) from None
     columns = {
-        "group": arrow.array(list(groups)),
+        "group": labels,
         "n": arrow.array(rows.n),
         "counts": numbers(rows.counts),
         "raw": arrow.nulls(len(rows)) if raw is None else numbers(raw),

@@ -149,8 +149,8 @@ def band_of(
         deviation is finite.
     """
     total = np.asarray(n, np.float64)[..., np.newaxis]
-    of_n = width * noise_deviation[..., -1:]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        of_n = width * noise_deviation[..., -1:]  # NaN for no deviations of an infinite one
         reach = np.where(
             np.isfinite(noise_deviation),
             width * np.hypot(noise_deviation, sampling_deviation),

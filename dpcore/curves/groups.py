@@ -354,8 +354,13 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         rows, (low, high) = self._rows, self.band(level)
         pandas = _check.extra("pandas", "to_frame", "dask")
         of = pandas.Series(np.tile(rows.grid.thresholds, len(self)))
+        try:
+            labels = pandas.Series(self.groups)
+        except UnicodeError:  # pandas keeps text as UTF-8, which some labels do not have
+            labels = pandas.Series(self.groups, dtype=object)
+        of_row = np.repeat(np.arange(len(self)), rows.grid.size)
         columns = {
-            "group": pandas.Series(self.groups).repeat(rows.grid.size).reset_index(drop=True),
+            "group": labels.take(of_row).reset_index(drop=True),
             "threshold": of.dt.tz_localize("UTC") if rows.grid.unit == "instant" else of,
             "count": rows.counts.ravel(),
             "share": (rows.counts / rows.n[:, np.newaxis]).ravel(),
@@ -381,8 +386,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         Raises
         ------
         ParameterError
-            The labels are of several types, the guarantee is not finite, or the curves differ in
-            their grids, their processing or their names.
+            The labels are of several types or none of Arrow's, the guarantee is not finite, or the
+            curves differ in their grids, their processing or their names.
 
         Examples
         --------

@@ -76,6 +76,11 @@ def test_times_keep_their_unit():
 def test_what_a_table_cannot_hold_is_refused():
     with pytest.raises(dp.ParameterError, match=r"groups must be of one type .* got 'int, str'"):
         dp.GroupedCDF(("a", 1), tuple(released(("a", "b")).values())).to_arrow()
+    for label in ("a\udc80", 2**64):
+        of = dp.GroupedCDF((label,), (released(("a", "b"))["a"],))
+        with pytest.raises(dp.ParameterError, match="groups must be text of UTF-8, or integers"):
+            of.to_arrow()
+        assert of.to_frame()["group"].tolist() == [label] * 16
     exact = released(mechanism=dp.mechanisms.NoNoise())
     with pytest.raises(dp.ParameterError, match="must be finite: an exact curve is not a release"):
         exact.to_arrow()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,6 +125,14 @@ def test_what_has_no_known_noise_is_refused():
             dp.simultaneous_band(curve, **wrong)
     with pytest.raises(dp.DtypeError, match="curve must be a CDF or a ROC"):
         dp.simultaneous_band(curve.counts)
+
+
+def test_deviations_that_are_not_known_give_no_band_and_no_warning_of_numpy():
+    curve = dp.cdf(clumped(RNG(1)), GRID, Dawa(0.5, neighbours="add-or-remove-one"), rng=RNG(2))
+    unknown = replace(curve, noise_deviation=np.full(GRID.size, np.inf))
+    low, high = dp.simultaneous_band(unknown, replicates=10)
+    np.testing.assert_array_equal(high, 1.0)
+    assert low[0] == 0.0
 
 
 def test_noise_is_drawn_as_in_releases():
