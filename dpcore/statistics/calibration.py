@@ -92,7 +92,8 @@ def expected_calibration_error(
     check_released("curves", curves.joint, mechanism)
     if not np.isfinite(curves.joint.noise_deviation).all():
         return error
-    return max(error - _rise(curves, counted, norm, mechanism), 0.0)
+    # Noise lowers an error that is near 1.
+    return min(max(error - _rise(curves, counted, norm, mechanism), 0.0), 1.0)
 
 
 def _rise(curves: ScoreCurves, bins: Bins, norm: ErrorNorm, mechanism: Releases) -> float:

@@ -158,6 +158,15 @@ def test_what_noise_adds_is_subtracted(mechanism, norm):
     assert (less >= 0.0).all()
 
 
+@pytest.mark.parametrize("norm", [1, 2])
+def test_an_error_that_noise_lowers_is_at_most_1(norm):
+    found = dp.roc_curve(
+        [0, 1] * 500, [0.25, 0.75] * 500, epsilon=1e-9, rng=np.random.default_rng(0)
+    )
+    assert 0.9 < expected_calibration_error(found.curves, norm=norm) < 1.0
+    assert expected_calibration_error(found.curves, 10, norm, found.mechanism) == 1.0
+
+
 def test_nothing_is_subtracted_without_noise_or_without_its_error():
     labels, scores, _ = miscalibrated(900, RNG(1))
     grid = dp.Grid.uniform(0, 1, 40)
