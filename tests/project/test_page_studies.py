@@ -499,3 +499,33 @@ def test_what_a_client_sends(study, servers, rng):
         assert found.sent[0] - comparison.key_bytes(6) == found.sent[1] - comparison.key_bytes(6)
     else:
         assert found.sent[2] - found.sent[0] == 64 * 8 - 32
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("scores", ["two normals", "rare class", "20 values", "near 0 and 1"])
+def test_errors_of_rivals_are_those_of_their_own_curves(study, scores, rng):
+    rivals = study("_rival_scores")
+    labels, of = rivals.drawn(scores, 5000, rng)
+    assert 0 <= of.min() <= of.max() <= 1
+    true = rivals.own(labels, of)[0]
+    assert rivals.off(true, true) == (0.0, 0.0, 0.0)
+    found = rivals.errors_of_rocs(scores, 5000, rng)
+    shape = len(rivals.WAYS), len(rivals.EPSILONS) + 1
+    area, largest, auc = (found[name].reshape(shape) for name in rivals.MEASURES)
+    assert np.all(auc <= area + 1e-12)
+    assert np.all(area <= 1)
+    assert np.all(largest <= 1)
+    assert area[0, -1] < area[-1, -1] < area[-2, -1] < area[-3, -1]  # exact sums: more quantiles
+
+
+@pytest.mark.needs_jit
+def test_errors_of_matching_pursuit_fall_with_the_budget(study, rng):
+    rivals = study("_rival_curves")
+    found = [rivals.errors_of_curves("beta(2, 5)", 100_000, rng) for _ in range(4)]
+    shape = len(rivals.WAYS), len(rivals.EPSILONS)
+    rms, largest = (
+        np.mean([each[name].reshape(shape) for each in found], axis=0) for name in rivals.MEASURES
+    )
+    assert np.all(rms <= largest)
+    assert np.all(rms[:, 0] > rms[:, -1])
+    assert rivals.probabilities("beta(2, 5)").sum() == pytest.approx(1)
