@@ -10,6 +10,7 @@ Cumulative Distribution Functions*.
 """
 
 from . import comparison, functions
+from .adaptive import adapted_cdf, adapted_grid
 from .advice import Advice, Enough, advise, enough
 from .contributions import client_cdf, client_score_curves
 from .models.central import Central
@@ -83,6 +84,8 @@ __all__ = [
     "TrustOption",
     "UnaryEncoding",
     "VectorSum",
+    "adapted_cdf",
+    "adapted_grid",
     "advise",
     "agree",
     "cell_of",

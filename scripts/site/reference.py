@@ -145,7 +145,8 @@ PAGES: Final = (
         " mechanism does.",
         "dpcore.trust",
         "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
-        " client_score_curves overview Overview TrustOption advise Advice enough Enough"
+        " client_score_curves adapted_grid adapted_cdf"
+        " overview Overview TrustOption advise Advice enough Enough"
         " UnaryEncoding SquareWaveEncoding"
         " TrustModel Round Sums Memory trust_models",
     ),

@@ -231,6 +231,20 @@ def test_the_page_of_sums(capsys):
 
 
 @pytest.mark.needs_jit
+def test_local_curves_in_two_rounds():
+    page = (ROOT / "docs" / "guides" / "clients.md").read_text("utf-8")
+    [example] = (
+        each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if ">" not in each
+    )
+    names = run(example)
+    curve, values = names["curve"], names["values"]
+    assert curve.n == 100_000
+    assert curve.privacy.epsilon == 1.0
+    assert curve.quantile(0.5) == pytest.approx(np.median(values), abs=0.03)
+    assert curve.knots.size < 200
+
+
+@pytest.mark.needs_jit
 def test_thousands_of_groups(capsys):
     page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -19,6 +19,7 @@ from .buffers import (
 )
 from .curves import curve_steps, empirical, smooth_objective, smoothing_constraints, step_distances
 from .local import (
+    halved,
     local_variance,
     smoothed_likelihood,
     square_wave_matrix,

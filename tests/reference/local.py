@@ -59,3 +59,13 @@ def local_variance(estimate, node_of_cell, shares, factor: float, density):
         spread = shares @ (centred - (centred @ density)[:, np.newaxis]) ** 2 @ density
         found[k] = own + factor * spread
     return found
+
+
+def halved(below, least, start: int = 0, end: int | None = None):
+    """The ends of cells that are halved, from the top, while they have more than a share."""
+    end = len(below) - 1 if end is None else end
+    whole = (start, end) == (0, len(below) - 1)
+    if end - start == 1 or (not whole and below[end] - below[start] <= least):
+        return [end]
+    middle = start + -(-(end - start) // 2)
+    return halved(below, least, start, middle) + halved(below, least, middle, end)
