@@ -28,7 +28,16 @@ from .confidence import (
     deviations_of_noise,
     reached_in,
 )
-from .inversion import Method, are_whole, crossings, places, rises, within
+from .inversion import (
+    Method,
+    QuantileMethod,
+    are_whole,
+    crossings,
+    places,
+    rises,
+    within,
+    within_cubic,
+)
 from .provenance import check_provenance, fresh_identifier
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
@@ -242,16 +251,20 @@ class CDF(Stored):
         return float_or_array(np.asarray(padded[at] / self.n))
 
     @overload
-    def quantile(self, p: float, *, method: Method = "linear", level: None = None) -> float: ...
+    def quantile(
+        self, p: float, *, method: QuantileMethod = "linear", level: None = None
+    ) -> float: ...
     @overload
     def quantile(
-        self, p: Several, *, method: Method = "linear", level: None = None
+        self, p: Several, *, method: QuantileMethod = "linear", level: None = None
     ) -> NDArray[np.float64]: ...
     @overload
     def quantile(
-        self, p: ArrayLike, *, method: Method = "linear", level: float
+        self, p: ArrayLike, *, method: QuantileMethod = "linear", level: float
     ) -> Interval[Any]: ...
-    def quantile(self, p: Any, *, method: Method = "linear", level: float | None = None) -> Any:
+    def quantile(
+        self, p: Any, *, method: QuantileMethod = "linear", level: float | None = None
+    ) -> Any:
         """Return where the curve reaches ``p``.
 
         Parameters
@@ -261,11 +274,13 @@ class CDF(Stored):
         method
             "linear": a place within the cell, as if the records of the cell lay evenly in it. If
             the records are ``integers``, the place is a whole number, as if they lay evenly on the
-            whole numbers of the cell. "inverted_cdf": the exact generalised inverse, the least
-            threshold tau with F(tau) >= p, which is the upper end of the cell.
+            whole numbers of the cell. "cubic": a place within the same cell, as if F were a
+            monotone cubic between thresholds (Fritsch & Carlson 1980), whose slopes follow the
+            cells beside it. "inverted_cdf": the exact generalised inverse, the least threshold tau
+            with F(tau) >= p, which is the upper end of the cell.
         level
             None, or the level of a confidence interval. With a level, the method returns this
-            interval instead, as ``quantile_interval`` does.
+            interval instead, as ``quantile_interval`` does; that of "cubic" is that of "linear".
 
         Returns
         -------
@@ -304,9 +319,10 @@ class CDF(Stored):
         >>> curve.quantile(0.5), curve.quantile([0.25, 0.99])
         (50.0, array([25., 99.]))
         """
+        _check.choice("method", method, QuantileMethod)
         if level is not None:
-            return self.quantile_interval(p, level, method=method)
-        _check.choice("method", method, Method)
+            of_cells = "linear" if method == "cubic" else method
+            return self.quantile_interval(p, level, method=of_cells)
         shares = _check.probabilities("p", p)
         quantiles = self._inverse(crossings(self.counts, self.n, shares), shares, method)
         return float_or_array(quantiles)
@@ -954,12 +970,12 @@ class CDF(Stored):
         return are_whole(self.grid, self.integers)
 
     def _inverse(
-        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
+        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: QuantileMethod
     ) -> NDArray[np.float64]:
         if method == "inverted_cdf":
             return self.grid.shown(np.asarray(self.grid.positions[cells]))
-        integers = self._are_whole
-        quantiles = within(cells, p, self.counts, self.n, self.grid, integers)
+        integers, place = self._are_whole, within_cubic if method == "cubic" else within
+        quantiles = place(cells, p, self.counts, self.n, self.grid, integers)
         return self.grid.shown(quantiles, whole=integers)
 
     def _quantile_interval(

@@ -125,9 +125,8 @@ def of_rocs(results: Any) -> list[str]:
     return parts(
         ROCS.format(runs=replicates(results), spread=spread(results)),
         table(("scores", "n", *epsilons, "exact sums"), by_scores(results)),
-        "Geometric means of the rival's error over that of `dp.roc_curve`: with 8 quantiles, and"
-        " with the best number. The last rows: over `trust.DistributedNoise`, with its default grid"
-        " and with the curator's.",
+        "Geometric means of the rival's error over ours, with 8 quantiles and with the best number;"
+        " last, over `trust.DistributedNoise` on its default grid and on the curator's.",
         table(("", "n", *epsilons), summary(results)),
     )
 

@@ -529,3 +529,13 @@ def test_errors_of_matching_pursuit_fall_with_the_budget(study, rng):
     assert np.all(rms <= largest)
     assert np.all(rms[:, 0] > rms[:, -1])
     assert rivals.probabilities("beta(2, 5)").sum() == pytest.approx(1)
+
+
+@pytest.mark.needs_jit
+def test_cubics_help_most_where_cells_are_coarse_and_records_smooth(study, rng):
+    cubics = study("_rival_cubics")
+    found = cubics.errors_of_deciles("beta(2, 5)", "10^6", rng)
+    ratios = found["cubic"] / found["linear"]
+    assert ratios[0] < 0.4
+    assert ratios[0] < ratios[-1]
+    assert np.all(np.diff(found["linear"]) < 0)
