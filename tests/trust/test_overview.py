@@ -39,6 +39,8 @@ def test_errors_are_those_of_releases(model):
     released = np.array([option.trust.release(counts, rng=rng) for _ in range(300)])
     errors = np.sqrt(np.mean((released - np.cumsum(counts)) ** 2, axis=0)) / 3000
     usual = np.sqrt(np.mean(errors**2))
+    largest = np.abs(released - np.cumsum(counts)).max(axis=1).mean() / 3000
+    assert option.expected_largest == pytest.approx(largest, rel=0.5 if "wave" in model else 0.2)
     if model == "secure-aggregation":
         assert option.error == option.largest_error == option.usual_error == usual == 0.0
     elif model == "square-wave":
