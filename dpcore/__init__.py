@@ -47,11 +47,14 @@ if _TYPE_CHECKING:
     )
     from .planning.bands import simultaneous_band
     from .planning.compare import Comparison, compare
-    from .planning.distribution_test import DistributionTest
+    from .planning.distribution_tests import DistributionTest
+    from .planning.equivalence import equivalence_test
     from .planning.goodness_of_fit import goodness_of_fit
     from .planning.interval import interval
+    from .planning.pairwise import PairwiseTests, pairwise_tests
     from .planning.plan import Plan, plan
     from .planning.suggest import Suggestion, suggest
+    from .planning.two_samples import two_sample_test
     from .privacy.budgets import Budget, BudgetError
     from .privacy.guarantees import Privacy
     from .records import files
@@ -94,6 +97,7 @@ __all__ = [
     "Interval",
     "MissingExtraError",
     "MissingValueError",
+    "PairwiseTests",
     "ParameterError",
     "Plan",
     "PolynomialSums",
@@ -115,6 +119,7 @@ __all__ = [
     "compact_bounds",
     "compare",
     "distances",
+    "equivalence_test",
     "files",
     "goodness_of_fit",
     "group_counts",
@@ -124,6 +129,7 @@ __all__ = [
     "mechanisms",
     "models",
     "noise",
+    "pairwise_tests",
     "plan",
     "polynomial_sums",
     "privacy",
@@ -147,6 +153,7 @@ __all__ = [
     "table_from_counts",
     "testing",
     "trust",
+    "two_sample_test",
 ]
 
 
@@ -204,11 +211,14 @@ _HOMES = {
     ),
     "planning.bands": ("simultaneous_band",),
     "planning.compare": ("Comparison", "compare"),
-    "planning.distribution_test": ("DistributionTest",),
+    "planning.distribution_tests": ("DistributionTest",),
+    "planning.equivalence": ("equivalence_test",),
     "planning.goodness_of_fit": ("goodness_of_fit",),
     "planning.interval": ("interval",),
+    "planning.pairwise": ("PairwiseTests", "pairwise_tests"),
     "planning.plan": ("Plan", "plan"),
     "planning.suggest": ("Suggestion", "suggest"),
+    "planning.two_samples": ("two_sample_test",),
     "privacy.budgets": ("Budget", "BudgetError"),
     "privacy.guarantees": ("Privacy",),
     "releases.bounds": ("Bounds", "bounds"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
-__all__ = ["GroupedCDF"]
+__all__ = ["LABEL", "GroupedCDF"]
 
 _ACROSS = 3  # pictures in a row
 _MOST_REPR = 88
@@ -41,7 +41,7 @@ def _dumped(label: Any) -> Any:
     return label
 
 
-_LABEL = forms.form(_dumped, forms.PLAIN["load"])
+LABEL = forms.form(_dumped, forms.PLAIN["load"])
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -79,7 +79,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
 
     _kind = "dpcore.groups"
 
-    groups: tuple[Any, ...] = field(metadata=forms.tuple_of(_LABEL))
+    groups: tuple[Any, ...] = field(metadata=forms.tuple_of(LABEL))
     curves: Sequence[CDF] = field(metadata=forms.tuple_of(one_of(CDF)))
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 

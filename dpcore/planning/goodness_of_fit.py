@@ -14,7 +14,7 @@ from ..errors import DtypeError, ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
 from ..summaries.grid import Grid
 from .differences import Distance, Statistic, share_beyond, shares
-from .distribution_test import DistributionTest
+from .distribution_tests import DistributionTest
 
 __all__ = ["goodness_of_fit"]
 

@@ -61,8 +61,9 @@ PAGES: Final = (
         "Working with curves",
         "Functions of released curves. Nothing here spends privacy.",
         "dpcore",
-        "combine average compare Comparison goodness_of_fit DistributionTest interval"
-        " simultaneous_band smooth Smoothing",
+        "combine average compare Comparison goodness_of_fit two_sample_test equivalence_test"
+        " DistributionTest pairwise_tests PairwiseTests interval simultaneous_band smooth"
+        " Smoothing",
     ),
     _page(
         "distances",

@@ -59,6 +59,8 @@ RESULTS = {
     ),
     "reliability with empty bins": dp.statistics.reliability(CURVES, 60),
     "test of a law": dp.goodness_of_fit(CURVE, lambda t: t, simulations=19),
+    "tests of pairs": dp.pairwise_tests({"a": CURVE, "b": OTHER}, simulations=19),
+    "test of equivalence": dp.equivalence_test(CURVE, OTHER, 0.5, simulations=19),
     "comparison": dp.compare(CURVE, OTHER, simulations=19, rng=RNG(1)),
     "comparison of times": dp.compare(
         dp.cdf(DAYS, YEAR, **SEEDED),

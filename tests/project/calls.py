@@ -148,6 +148,27 @@ call(dp.GroupedCDF.from_arrow, table=GROUPED.to_arrow())
 for distance in ("kolmogorov_smirnov", "earth_mover", "energy"):
     call(getattr(dp.distances, distance), first=SCORES, second=CURVE)
 call(dp.compare, first=CURVE, second=NOISY, probabilities=[0.5], simulations=19)
+for test, given in (
+    (dp.two_sample_test, {}),
+    (dp.equivalence_test, {"margin": 0.5}),
+):
+    call(
+        test,
+        first=NOISY,
+        second=OTHER,
+        **given,
+        statistic="wasserstein",
+        mechanism=DYADIC,
+        simulations=19,
+    )
+call(
+    dp.pairwise_tests,
+    curves=GROUPED,
+    statistic="kuiper",
+    reference=1,
+    mechanism=None,
+    simulations=19,
+)
 call(
     dp.goodness_of_fit,
     curve=NOISY,

@@ -161,6 +161,9 @@ STATES = {
     "DistributionTest": lambda: dp.goodness_of_fit(
         dp.cdf(VALUES, GRID, epsilon=EPSILON, rng=rng()), lambda t: t, simulations=99
     ),
+    "PairwiseTests": lambda: dp.pairwise_tests(
+        {name: dp.cdf(VALUES, GRID, epsilon=EPSILON, rng=rng()) for name in "ab"}, simulations=99
+    ),
     "ReleasedSum": lambda: trust.vector_sum(
         VALUES, trust.functions.Groups(GRID.positions), trust.Central(EPSILON), rng=rng()
     ),
