@@ -245,10 +245,14 @@ def test_local_curves_in_two_rounds():
 
 
 @pytest.mark.needs_jit
-def test_thousands_of_groups(capsys):
+def test_the_guide_to_several_curves(capsys):
     page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names = run("\n".join(examples))
-    assert capsys.readouterr().out == "(10000,) 27\n"
+    *tested, last = capsys.readouterr().out.splitlines()
+    assert last == "(10000,) 27"
+    assert tested[0].startswith("<DistributionTest: cramer-von-mises 0.")
+    assert "p = 0.001 of a distance of 0.1 or more" in tested[1]
+    assert [line.split()[-1] for line in tested[-2:]] == ["0.003", "0.003"]
     of_parts = names["counts"].sum(axis=1)
     np.testing.assert_array_equal(of_parts, np.bincount(names["shops"], minlength=10_000))

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit
 
 import dpcore as dp
@@ -189,6 +190,17 @@ def test_what_is_far_apart_is_told_apart_in_the_study_of_comparisons(study, rng)
         width = apart.pop("width")
         assert apart == dict.fromkeys(apart, True)
         assert width >= 2.0  # a cell of each curve
+
+
+def test_laws_of_the_study_of_tests_are_those_of_its_records(study, rng):
+    tests, at = study("tests"), np.linspace(0, 1, 42)
+    for shape in ("beta", "half at one", "three values"):
+        drawn = np.sort(tests.records(shape, 200_000, rng))
+        shares = np.searchsorted(drawn, at, side="right") / drawn.size
+        np.testing.assert_allclose(shares, tests.law(shape, at), atol=0.006)
+    values = rng.normal(size=(3, 50))
+    expected = [stats.kstest(row, "norm").statistic for row in values]
+    np.testing.assert_allclose(tests.kolmogorov_smirnov(values), expected)
 
 
 # --- Hosmer-Lemeshow tests
