@@ -245,6 +245,30 @@ def test_local_curves_in_two_rounds():
 
 
 @pytest.mark.needs_jit
+def test_how_sure_one_can_be():
+    page = (ROOT / "docs" / "guides" / "how-sure.md").read_text("utf-8")
+    names = run(*re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    for (low, high), ends, true in (
+        (names["records"], (32, 33), np.median(names["incomes"])),
+        (names["population"], (32, 33.5), np.exp(3.5)),
+    ):
+        assert abs(low - ends[0]) <= 1.5
+        assert abs(high - ends[1]) <= 1.5
+        assert low - 1 < true < high + 1
+    assert names["records"].low >= names["population"].low
+    assert names["are_close"]  # the medians of one population
+
+
+def test_the_guide_names_every_interval():
+    page = (ROOT / "docs" / "guides" / "how-sure.md").read_text("utf-8")
+    homes = (dp, dp.CDF, dp.statistics, dp.statistics.ROC, dp.statistics.classifier)
+    of_homes = [name for home in homes for name in dir(home) if not name.startswith("_")]
+    names = {name for name in of_homes if name.endswith(("interval", "band"))}
+    assert {"band", "interval", "simultaneous_band", "recall_interval"} < names
+    assert {name for name in names if not re.search(rf"[`.]{name}`", page)} == set()
+
+
+@pytest.mark.needs_jit
 def test_the_guide_to_several_curves(capsys):
     page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
