@@ -240,11 +240,12 @@ def test_a_site_with_more_records_than_sums_have_room_for_is_refused():
 def test_records_that_are_no_records_are_refused_before_the_client_has_reported():
     protocol = protocol_of("secure")
     client = Client(protocol, RNG(1))
-    for wrong in ([1.0], [1.0, 2.0, 3.0], RECORDS, [[1.0, 2.0], [3.0, 4.0]], "12", [None, 1.0]):
+    for wrong in ([1.0], [1.0, 2.0, 3.0], RECORDS, [[1.0, 2.0], [3.0, 4.0]], "12", [{}, 1.0]):
         with pytest.raises((DtypeError, ParameterError)):
             client.report(wrong)
-    with pytest.raises(MissingValueError):
-        client.report([1.0, np.nan])
+    for missing in ([1.0, np.nan], [None, 1.0]):
+        with pytest.raises(MissingValueError):
+            client.report(missing)
     assert len(client.report([1.0, 2.0])) == 2
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpcore.errors import DpcoreError, DtypeError, FormatError, MissingValueError, ParameterError
 from dpcore.noise.sources import source
+from dpcore.trust import Central, Client, Protocol
 from dpcore.trust.functions import (
     Ball,
     Box,
@@ -201,3 +204,21 @@ def test_records_are_checked_and_no_message_quotes_one():
         with pytest.raises((DpcoreError, MissingValueError)) as caught:
             Product(X, Y).records(wrong)
         assert "12345" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "double"),
+    [(2**64, 2.0**64), (10**400, np.inf), (Fraction(3, 2), 1.5), (Decimal("0.5"), 0.5)],
+    ids=["integer", "huge", "fraction", "decimal"],
+)
+def test_every_real_number_is_taken_so_that_no_refusal_tells_of_a_value(value, double):
+    for given in ([0.5, 1, value], np.array([0.5, 1, value], object)):
+        assert X.records(given).tolist() == [[0.5], [1.0], [double]]
+    assert Y.records([[0, 1], [2, value]]).tolist() == [[0.0, 1.0], [2.0, double]]
+    protocol = Protocol.of_function(Central(1.0), X, bytes(16))
+    assert Client(protocol, RNG(1)).report(value)
+    for missing in ([1, None], [Decimal("sNaN")], [value, np.nan]):
+        with pytest.raises(MissingValueError):
+            X.records(missing)
+    with pytest.raises(DtypeError, match="objects of type str"):
+        X.records([1, "a", value])
