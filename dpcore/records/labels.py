@@ -20,7 +20,7 @@ from .column import Column
 from .doubles import checked_kind
 from .places import nearest_double, number_places, text_places
 
-__all__ = ["Label", "label_form", "label_of", "places", "plain", "positives"]
+__all__ = ["MOST_BITS", "Label", "label_form", "label_of", "places", "plain", "positives"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
@@ -32,6 +32,7 @@ _TYPES: Final[dict[Kind, tuple[Any, str]]] = {
     "bytes": (bytes, "bytes"),
 }
 _REQUIREMENT: Final = "must hold numbers or strings"
+MOST_BITS: Final = 8192  # of an integer that releases are stored with
 
 
 def positives(
@@ -132,7 +133,7 @@ def plain(argument: str, label: object) -> Label:
     Raises
     ------
     DtypeError, ParameterError
-        It is no label, or it is NaN.
+        It is no label, it is NaN, or it is an integer that Python does not write out.
 
     Examples
     --------
@@ -150,6 +151,8 @@ def plain(argument: str, label: object) -> Label:
         raise DtypeError(argument, type(value).__name__, "must be a number, a string or bytes")
     if value != value:
         raise ParameterError(argument, value, "must not be NaN")
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ParameterError(argument, value, f"must have at most {MOST_BITS} bits")
     plainly: Callable[[Any], Label] = _plainly(type(value))
     return value if isinstance(value, bool) else plainly(value)
 

@@ -57,7 +57,7 @@ def number_places(wanted: Sequence[Any], dtype: np.dtype[Any]) -> Places:
     whole = [
         (int(label), at)
         for at, label in enumerate(wanted)
-        if math.isfinite(label) and label == int(label) and least <= label <= most
+        if least <= label <= most and label == int(label)  # in this order: infinity has no int
     ]
     numbers, places = [value for value, _ in whole], [at for _, at in whole]
     span = max(numbers, default=0) - min(numbers, default=0) + 1

@@ -13,7 +13,7 @@ from .. import _check
 from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
 from ..records import queries, times
 from ..records.column import Column
-from ..records.labels import Label, places, plain
+from ..records.labels import MOST_BITS, Label, places, plain
 from ..records.object_kinds import kind_of
 from .grid import Grid, check_grid
 from .totals import NanPolicy, sum_of_parts
@@ -159,6 +159,6 @@ def _plain(label: object) -> Label:
     try:
         return plain("groups", label)
     except DpcoreError:
-        what = "must hold numbers (not NaN), strings or bytes"
+        what = f"must hold numbers of at most {MOST_BITS} bits (not NaN), strings or bytes"
         problem = DtypeError("groups", type(label).__name__, what)
     raise problem

@@ -183,7 +183,7 @@ def test_labels_of_numbers_have_a_number(labels):
 
 
 NAT = np.datetime64("NaT"), np.timedelta64("NaT"), pd.NaT, pd.NA
-HUGE = pytest.param(10**5000, id="huge")
+HUGE = pytest.param(10**2000, id="huge")
 TIMES = np.timedelta64(1, "ns"), np.datetime64(1, "ns"), pd.Timestamp("2020")
 
 
@@ -348,6 +348,24 @@ def test_groups_that_are_equal_are_refused(groups):
 def test_what_is_no_label_is_no_group(groups):
     with pytest.raises(dp.DtypeError, match="groups"):
         public_groups([1], groups)
+
+
+@pytest.mark.parametrize("by", [[1, 1, 2], [1.0, 1.0, 2.0], pd.Series([1, 1, 2])], ids=repr)
+def test_groups_beyond_all_doubles_have_no_records_and_are_stored(by):
+    far = [10**400, -(10**400)] if isinstance(by, list) else [10**400]
+    curves = dp.cdf([1.0, 1.0, 2.0], GRID, epsilon=1.0, by=by, groups=[1, *far])
+    assert dp.load(curves.to_json()).groups == (1, *far)
+    counts = group_counts([1.0, 1.0, 2.0], by, GRID, [1, *far])
+    assert counts.sum(axis=1).tolist() == [2] + [0] * len(far)
+
+
+def test_labels_that_python_does_not_write_out_are_refused_before_anything_is_spent():
+    with dp.Budget(epsilon=1.0) as budget:
+        with pytest.raises(dp.DtypeError, match="groups must hold numbers of at most 8192 bits"):
+            dp.cdf([1.0], GRID, epsilon=1.0, by=[1], groups=[1, 10**4400])
+        with pytest.raises(dp.ParameterError, match="pos_label must have at most 8192 bits"):
+            dp.roc_curve([1, 0], [0.1, 0.2], epsilon=1.0, pos_label=10**4400)
+    assert not budget.log
 
 
 @pytest.mark.parametrize("name", [name for name in TEXT_COLUMNS if name != "polars enum"])
