@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     from .curves.groups import GroupedCDF
     from .curves.projection import Projection
     from .curves.residual_plot import ResidualPlot
+    from .curves.score_groups import GroupedScores
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
     from .curves.table import Table
@@ -94,6 +95,7 @@ __all__ = [
     "FormatError",
     "Grid",
     "GroupedCDF",
+    "GroupedScores",
     "Interval",
     "MissingExtraError",
     "MissingValueError",
@@ -195,6 +197,7 @@ _HOMES = {
     "curves.groups": ("GroupedCDF",),
     "curves.projection": ("Projection",),
     "curves.residual_plot": ("ResidualPlot",),
+    "curves.score_groups": ("GroupedScores",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
     "curves.table": ("Table",),

@@ -37,7 +37,21 @@ _PARAGRAPHS: Final = {
     "score_thresholds_or_none": """
         Public thresholds of the scores, which must not come from the data. None: cells of [0, 1],
         narrow near both ends, whose number grows with the public number of records and the budget,
-        released by the mechanism that suits them; 1,280 even cells for a given mechanism.""",
+        released by the mechanism that suits them; 1,280 even cells for a given mechanism. With
+        groups, the cells are those for 10,000 records.""",
+    "by_groups": """
+        (n,) labels of the records, all of one kind. The function then releases the curves of each
+        label in ``groups``; a record whose label is not in ``groups`` is not counted. Columns of
+        pandas must have the same index.""",
+    "groups": """
+        The labels of the groups. They are public, so they must not come from the data. None: the
+        categories of ``by``, if it is a polars Enum. As in ``cdf``, each record counts in one group
+        at most.""",
+    "neighbours_of_groups": """
+        For groups, if no mechanism is given. None: "add-or-remove-one", so all groups together cost
+        as much as one, and their sizes are released with noise. With "replace-one-within-group" the
+        size of each group is public, and is published exactly; a mechanism for "replace-one" gives
+        this guarantee, too. Without groups it must be None: the guarantee is for "replace-one".""",
     "mechanism": """
         The mechanism that adds the noise; None: the most accurate one for this grid, budget and
         public number of records, according to ``dpcore.plan``.""",

@@ -34,6 +34,8 @@ _HOMES: Final = {
     "dpcore.reliability": "statistics.calibration",
     "dpcore.residual-plot": "curves.residual_plot",
     "dpcore.roc": "statistics.roc",
+    "dpcore.roc-groups": "statistics.roc_groups",
+    "dpcore.score-groups": "curves.score_groups",
     "dpcore.score-histogram": "statistics.score_histograms",
     "dpcore.scores": "curves.scores",
     "dpcore.sum": "trust.protocol.released_sums",

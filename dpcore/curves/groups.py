@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
-__all__ = ["LABEL", "GroupedCDF"]
+__all__ = ["LABEL", "GroupedCDF", "check_groups", "line_of_groups", "of_group", "place_of"]
 
 _ACROSS = 3  # pictures in a row
 _MOST_REPR = 88
@@ -84,17 +84,8 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        _check.instance("groups", self.groups, tuple, "must be a tuple")
         _check.instance("curves", self.curves, tuple | CurveRows, "must be a tuple")
-        for label in self.groups:
-            if not isinstance(label, bool | int | float | str | bytes) or label != label:
-                what = "must hold numbers (not NaN), strings or bytes"
-                raise DtypeError("groups", type(label).__name__, what)
-        if not self.groups or len(set(self.groups)) != len(self.groups):
-            raise ParameterError("groups", self.groups, "must hold one or more, all different")
-        if len(self.curves) != len(self.groups):
-            what = f"must be as many as groups, {len(self.groups)}"
-            raise ParameterError("curves", len(self.curves), what)
+        check_groups(self.groups, self.curves)
         object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
         if isinstance(self.curves, CurveRows):
             kinds = (
@@ -104,7 +95,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         else:
             for curve in self.curves:
                 _check.instance("curves", curve, CDF, "must hold CDFs")
-            object.__setattr__(self, "curves", tuple(map(_of_group, self.curves)))
+            object.__setattr__(self, "curves", tuple(map(of_group, self.curves)))
         _ = self.privacy  # refuses guarantees without a common form
 
     @property
@@ -124,11 +115,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         return reduce(operator.or_, (curve.privacy for curve in self.curves))
 
     def __getitem__(self, group: Any) -> CDF:
-        try:
-            at = self._place[group]
-        except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
-            raise KeyError(group) from None
-        return self.curves[at]
+        return self.curves[place_of(self._place, group)]
 
     @property
     def n(self) -> NDArray[np.int64]:
@@ -482,15 +469,41 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         return np.array(axes[: len(self)])
 
     def __repr__(self) -> str:
-        start, end = f"<GroupedCDF of {len(self)}: ", f"; {shortly(self.privacy)}>"
-        names = ", ".join(map(shown, self.groups))
-        room = _MOST_REPR - len(start) - len(end)
-        if len(names) > room:
-            names = names[: room - 3] + "..."
-        return f"{start}{names}{end}"
+        return line_of_groups("GroupedCDF", self.groups, self.privacy)
 
 
-def _of_group(curve: CDF) -> CDF:
+def check_groups(labels: tuple[Any, ...], curves: Sequence[Any]) -> None:
+    """Refuse what is not a tuple of different labels, one for each of the curves."""
+    _check.instance("groups", labels, tuple, "must be a tuple")
+    for label in labels:
+        if not isinstance(label, bool | int | float | str | bytes) or label != label:
+            what = "must hold numbers (not NaN), strings or bytes"
+            raise DtypeError("groups", type(label).__name__, what)
+    if not labels or len(set(labels)) != len(labels):
+        raise ParameterError("groups", labels, "must hold one or more, all different")
+    if len(curves) != len(labels):
+        raise ParameterError("curves", len(curves), f"must be as many as groups, {len(labels)}")
+
+
+def place_of(places: Mapping[Any, int], group: Any) -> int:
+    """Return the place of a group, or raise a KeyError."""
+    try:
+        return places[group]
+    except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
+        raise KeyError(group) from None
+
+
+def line_of_groups(kind: str, groups: Sequence[Any], privacy: Privacy) -> str:
+    """Return the representation of curves by groups: a line."""
+    start, end = f"<{kind} of {len(groups)}: ", f"; {shortly(privacy)}>"
+    names = ", ".join(map(shown, groups))
+    room = _MOST_REPR - len(start) - len(end)
+    if len(names) > room:
+        names = names[: room - 3] + "..."
+    return f"{start}{names}{end}"
+
+
+def of_group(curve: CDF) -> CDF:
     """Return a curve of a group, for which a replaced record stays in its group."""
     own = within_group(curve.privacy)
     return curve if own == curve.privacy else replace(curve, privacy=own)

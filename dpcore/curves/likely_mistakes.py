@@ -12,9 +12,9 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ __all__ = [
     "warn_of_group",
     "warn_of_groups",
     "warn_of_quantiles",
+    "warn_of_score_groups",
     "warn_of_scores",
 ]
 
@@ -78,11 +79,7 @@ def warn_of_curve(curve: CDF) -> None:
 
 def warn_of_group(group: object, curve: CDF) -> None:
     """Warn of the released raw curve of a public group, by name; also if it may have no records."""
-    text, noise = None, known(float(curve.noise_deviation[-1]))
-    # A released number is at least 1. Where sizes are public, a group without records is refused.
-    if not of_public_size(curve.privacy.neighbours) and curve.n <= max(1.0, SURE * noise):
-        text = f"{_within('records', curve.n, curve.privacy)}: is it a label that records have?"
-    if text := text or _mistake_in_curve(curve):
+    if text := _without_records(curve) or _mistake_in_curve(curve):
         warn(f"group {shown(group)}: {text}")
 
 
@@ -187,6 +184,20 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
         warn(text)
 
 
+def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
+    """Warn as ``warn_of_scores`` of each group by name; also if it may have no records."""
+    texts = [
+        f"group {shown(group)}: {text}"
+        for group, curves in groups.items()
+        if (text := _without_records(curves.joint) or _mistake_in_scores(curves, label))
+    ]
+    for text in texts[:_MOST_WARNINGS]:
+        warn(text)
+    if len(texts) > _MOST_WARNINGS:
+        rest = f"{len(texts) - _MOST_WARNINGS} more groups of {len(groups)}"
+        warn(f"{rest} may be too small for their noise, or for their grid")
+
+
 def mistake_in_running_curve(curve: CDF) -> str | None:
     """Return a text if the raw curve of a step shows the wrong grid, as soon as noise is small."""
     deviation = curve.noise_deviation
@@ -203,6 +214,15 @@ def mistake_in_running_scores(curves: ScoreCurves, label: str) -> str | None:
     """
     noise = largest(curves.joint.noise_deviation)
     return _wrong_in_scores(curves, label) if noise <= _SMALL_ERROR * curves.n else None
+
+
+def _without_records(curve: CDF) -> str | None:
+    """Return a text if a group may have no records: where sizes are public, it is refused."""
+    noise = known(float(curve.noise_deviation[-1]))
+    # A released number is at least 1.
+    if of_public_size(curve.privacy.neighbours) or curve.n > max(1.0, SURE * noise):
+        return None
+    return f"{_within('records', curve.n, curve.privacy)}: is it a label that records have?"
 
 
 def _mistake_in_curve(curve: CDF) -> str | None:

@@ -14,12 +14,13 @@ from ..privacy.allowance import Allowance
 from ..summaries.grid import Grid
 from .most_accurate import data_aware, error_of, most_accurate, pays
 
-__all__ = ["on_grid", "score_grid", "suited_to_scores"]
+__all__ = ["grid_of_groups", "of_scores", "on_grid", "score_grid", "suited_to_scores"]
 
 _EVEN: Final = 40  # cells where records or budget are so scarce that DAWA joins them
 _FIRST: Final = 500.0  # the signal of the coarsest grid, where DAWA no longer pays
 _FINEST: Final = 8
 _HALVINGS: Final = 3
+_OF_A_GROUP: Final = 10_000  # records, where the number in each group is not public
 _MOST_AT_ONCE: Final = 200  # joint cells up to which a histogram is better than a tree
 
 
@@ -76,10 +77,23 @@ def suited_to_scores(n: int, budget: Allowance) -> tuple[Grid, Mechanism]:
     if buckets and pays(buckets, 2 * _EVEN, n):
         return Grid.uniform(0, 1, _EVEN), buckets
     grid = score_grid(_doublings(budget.signal(n)))
-    if 2 * grid.size > _MOST_AT_ONCE:
-        return grid, most_accurate(2 * grid.size, budget, n)
+    return grid, of_scores(2 * grid.size, budget, n)
+
+
+def grid_of_groups(budget: Allowance) -> Grid:
+    """Return the grid for scores by groups: that of 10,000 records, whatever the groups hold.
+
+    Groups are compared on one grid, and their sizes may be private.
+    """
+    return score_grid(_doublings(budget.signal(_OF_A_GROUP)))
+
+
+def of_scores(cells: int, budget: Allowance, n: int | None = None) -> Mechanism:
+    """Return the mechanism for scores in this number of joint cells: a histogram for few cells."""
+    if cells > _MOST_AT_ONCE:
+        return most_accurate(cells, budget, n)
     options = [Histogram(**each.arguments) for each in (budget.pure, budget) if each is not None]
-    return grid, min(options, key=lambda option: error_of(option, 2 * grid.size))
+    return min(options, key=lambda option: error_of(option, cells))
 
 
 def on_grid(counts: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:

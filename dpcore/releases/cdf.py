@@ -38,10 +38,14 @@ from ..summaries.group_counts import (
 from ..summaries.totals import NanPolicy
 
 __all__ = [
+    "OfGroups",
+    "asked",
     "cdf",
     "cdf_from_counts",
     "checked",
+    "of_each",
     "raw_release",
+    "raw_rows",
     "refuse_one_row_only",
     "taken",
 ]
@@ -187,7 +191,7 @@ def cdf(
     """
     _check.unweighted("weights", weights)
     by_groups = by is not None or groups is not None
-    own: Any = neighbours if mechanism is not None else _of_each(neighbours, by_groups)
+    own: Any = neighbours if mechanism is not None else of_each(neighbours, by_groups)
     check_grid("grid", grid)
     chosen = checked(grid, asked(mechanism, epsilon, rho, own, delta), isotonic, rng)
     column = Column.of(values, "values")
@@ -303,11 +307,11 @@ def cdf_from_counts(
     (5000, 40)
     """
     check_grid("grid", grid)
-    own: Any = neighbours if mechanism is not None else _of_each(neighbours, groups is not None)
+    own: Any = neighbours if mechanism is not None else of_each(neighbours, groups is not None)
     chosen = checked(grid, asked(mechanism, epsilon, rho, own, delta), isotonic, rng)
     if groups is not None:
         labels = labels_of(groups)
-        check_number_of_groups(len(labels), grid)
+        check_number_of_groups(len(labels), grid.size)
         exact = _check.counts("counts", counts, (len(labels), grid.size))
         given = labels, grid, chosen, rng, integers, None
         return _release_groups(exact, *given, isotonic=isotonic, what="cdf_from_counts")
@@ -379,7 +383,7 @@ def checked(
     return taken(spender)
 
 
-def _of_each(neighbours: object, by_groups: bool) -> Neighbours | None:
+def of_each(neighbours: object, by_groups: bool) -> Neighbours | None:
     """Return the relation of a single curve; with groups, of the curve of each group alone."""
     if not by_groups:
         if isinstance(neighbours, str) and neighbours == "replace-one-within-group":
@@ -429,7 +433,23 @@ def _release_groups(
     isotonic: bool,
     what: str = "cdf",
 ) -> GroupedCDF:
-    """Release the curve of each group, from (G, N) counts; draw nothing if one is refused."""
+    curves = raw_rows(counts, groups, grid, chosen, rng, integers, name, what=what)
+    warn_of_groups(groups, curves)
+    return GroupedCDF(tuple(groups), curves.isotonic() if isotonic else curves)
+
+
+def raw_rows(
+    counts: NDArray[np.int64],
+    groups: Sequence[Label],
+    grid: Grid,
+    chosen: Callable[[int], Mechanism],
+    rng: np.random.Generator | None,
+    integers: bool | None = None,
+    name: str | None = None,
+    *,
+    what: str,
+) -> CurveRows:
+    """Release the raw curve of each group, from (G, N) counts; draw nothing if one is refused."""
     totals = counts.sum(axis=1)
     mechanisms, kind_of = _mechanisms_of(totals, chosen)
     # Groups share no records, so this is the cost of all curves together.
@@ -474,7 +494,7 @@ def _release_groups(
         for cost, mechanism in zip(costs, mechanisms, strict=True)
     )
     every = np.concatenate([deviations for *_, deviations in released]).astype(np.float64)
-    curves = CurveRows(
+    return CurveRows(
         grid,
         noisy,
         n,
@@ -486,8 +506,6 @@ def _release_groups(
         name=name,
         knots=tuple(knots),
     )
-    warn_of_groups(groups, curves)
-    return GroupedCDF(tuple(groups), curves.isotonic() if isotonic else curves)
 
 
 def _mechanisms_of(

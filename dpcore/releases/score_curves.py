@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.likely_mistakes import named, warn_of_scores
+from ..curves.score_groups import GroupedScores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
@@ -18,11 +20,22 @@ from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..planning.score_grid import on_grid, score_grid, suited_to_scores
 from ..privacy.allowance import Allowance
+from ..privacy.guarantees import Neighbours
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import asked, check_description, checked, raw_release, refuse_one_row_only, taken
+from .cdf import (
+    OfGroups,
+    asked,
+    check_description,
+    checked,
+    of_each,
+    raw_release,
+    refuse_one_row_only,
+    taken,
+)
+from .score_curves_by_groups import CELLS, Spender, score_curves_by_groups
 
 __all__ = [
     "Spender",
@@ -33,9 +46,47 @@ __all__ = [
     "score_curves_from_counts",
 ]
 
-_CELLS: Final = 10 * 2**7  # for a given mechanism
 
-Spender = Mechanism | tuple[Mechanism, Mechanism] | Allowance
+@overload
+def score_curves(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = ...,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = ...,
+    *,
+    by: None = ...,
+    groups: None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: None = ...,
+    delta: float | None = ...,
+    pos_label: Label | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+    sample_weight: None = ...,
+) -> ScoreCurves: ...
+
+
+@overload
+def score_curves(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = ...,
+    mechanism: Mechanism | None = ...,
+    *,
+    by: Any,
+    groups: Sequence[Label] | None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: OfGroups | None = ...,
+    delta: float | None = ...,
+    pos_label: Label | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+    sample_weight: None = ...,
+) -> GroupedScores: ...
 
 
 @documented
@@ -45,15 +96,18 @@ def score_curves(
     grid: Grid | None = None,
     mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
     *,
+    by: Any = None,
+    groups: Sequence[Label] | None = None,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
+    neighbours: OfGroups | None = None,
     delta: float | None = None,
     pos_label: Label | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
     sample_weight: None = None,
-) -> ScoreCurves:
+) -> ScoreCurves | GroupedScores:
     """Release the score distributions of positives and negatives with differential privacy.
 
     ROC curves, precision and recall, calibration and the Hosmer-Lemeshow test are all computed from
@@ -70,8 +124,14 @@ def score_curves(
         {score_thresholds_or_none}
     mechanism
         {score_mechanism}
+    by
+        {by_groups}
+    groups
+        {groups}
     epsilon, rho, delta
         {budget}
+    neighbours
+        {neighbours_of_groups}
     pos_label
         {pos_label}
     isotonic
@@ -85,13 +145,13 @@ def score_curves(
 
     Returns
     -------
-    ScoreCurves
+    ScoreCurves or GroupedScores
 
     Warns
     -----
     DpcoreWarning
         The released curves suggest a mistake: wrong labels, exchanged arguments, a grid that does
-        not fit, or too much noise (docs/guides/roc.md, section 4).
+        not fit, too much noise, or a group without records (docs/guides/roc.md, section 4).
 
     Raises
     ------
@@ -101,7 +161,8 @@ def score_curves(
 
     Notes
     -----
-    docs/guides/roc.md has the proof. The cost is O(n + N).
+    docs/guides/roc.md has the proof, and docs/proofs/privacy.md, section 7, that for groups. The
+    cost is O(n + N), or O(n + G N) for G groups.
 
     Examples
     --------
@@ -117,10 +178,18 @@ def score_curves(
     _check.unweighted("sample_weight", sample_weight)
     if grid is not None:
         check_score_grid(grid)
+    if by is not None or groups is not None:
+        own: Any = neighbours if mechanism is not None else of_each(neighbours, True)
+        spender = asked_of_scores(mechanism, epsilon, rho, delta, own)
+        how: Any = {"isotonic": isotonic, "rng": rng, "nan_policy": nan_policy}
+        given = y_true, y_score, by, groups, grid, spender
+        return score_curves_by_groups(*given, pos_label=pos_label, **how)
+    if neighbours is not None:
+        raise ParameterError("neighbours", neighbours, "is for curves by groups: give by")
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
     budget = spender if grid is None and isinstance(spender, Allowance) else None
     if grid is None:
-        grid = Grid.uniform(0, 1, _CELLS) if budget is None else score_grid()
+        grid = Grid.uniform(0, 1, CELLS) if budget is None else score_grid()
     _check_public(grid, spender, isotonic)
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
@@ -240,16 +309,17 @@ def asked_of_scores(
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     delta: float | None,
+    neighbours: Neighbours | None = None,
 ) -> Spender:
     """Do as ``cdf.asked`` does, also for one mechanism for each class."""
     if not isinstance(mechanism, tuple):
-        return asked(mechanism, epsilon, rho, None, delta)
+        return asked(mechanism, epsilon, rho, neighbours, delta)
     if len(mechanism) != 2:
         what = "must be one mechanism or two, one for each class"
         raise ParameterError("mechanism", len(mechanism), what)
     for single in mechanism:
         check_mechanism("mechanism", single)
-        asked(single, epsilon, rho, None, delta)
+        asked(single, epsilon, rho, neighbours, delta)
     return mechanism
 
 

@@ -33,6 +33,7 @@ from .hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from .residual_moments import ResidualMoments
 from .residuals import residual_plot_distance
 from .roc import ROC
+from .roc_groups import GroupedROC
 from .score_histograms import ScoreHistogram
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "BayesianBinning",
     "BinormalROC",
     "Bins",
+    "GroupedROC",
     "HistogramBinning",
     "HosmerLemeshow",
     "HosmerLemeshowUnderNoise",

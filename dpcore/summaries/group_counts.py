@@ -125,7 +125,7 @@ def counts_of_groups(
 ) -> NDArray[np.int64]:
     """Return ``group_counts`` for labels of ``public_groups``."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    check_number_of_groups(len(groups), grid)
+    check_number_of_groups(len(groups), grid.size)
     column, labels = Column.of(values), Column.of(by, "by")
     if column.is_partitioned or labels.is_partitioned:
         own = partial(counts_of_groups, grid=grid, groups=groups, nan_policy=nan_policy)
@@ -148,11 +148,11 @@ def counts_of_groups(
     return counts
 
 
-def check_number_of_groups(groups: int, grid: Grid) -> None:
-    """Refuse so many groups that the numbers of their cells on a grid do not fit 31 bits."""
-    most = (_MOST_CELLS - 1) // grid.size
+def check_number_of_groups(groups: int, cells: int) -> None:
+    """Refuse so many groups, of so many cells each, that a cell's number does not fit 31 bits."""
+    most = (_MOST_CELLS - 1) // cells
     if groups > most:
-        raise ParameterError("groups", groups, f"must be at most {most} on {grid.size} cells")
+        raise ParameterError("groups", groups, f"must be at most {most} on {cells} cells")
 
 
 def _plain(label: object) -> Label:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -12,11 +13,12 @@ from .. import _check
 from ..errors import MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
 from ..records.column import Chunk, Column
-from ..records.labels import Label, positives
+from ..records.labels import Label, places, positives
 from .grid import Grid, check_grid_of_numbers
+from .group_counts import check_number_of_groups
 from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts
 
-__all__ = ["Label", "records", "score_counts"]
+__all__ = ["Label", "records", "score_counts", "score_counts_of_groups"]
 
 _PART: Final = 2**19  # so many records are worth a thread of their own
 
@@ -75,6 +77,53 @@ def score_counts(
     return counts
 
 
+def score_counts_of_groups(
+    y_true: Any,
+    y_score: Any,
+    by: Any,
+    grid: Grid,
+    groups: Sequence[Label],
+    *,
+    pos_label: Label | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.int64]:
+    """Count records by class and score in one pass, for labels of ``public_groups``: (G, 2 N).
+
+    Row g is ``score_counts`` of the records of group g. Each record counts in one cell of one row,
+    or nowhere. The arguments are those of ``score_curves``.
+    """
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    check_grid_of_numbers("grid", grid)
+    check_number_of_groups(len(groups), 2 * grid.size)
+    columns = Column.of(y_true, "y_true"), Column.of(y_score, "y_score"), Column.of(by, "by")
+    if any(column.is_partitioned for column in columns):
+        how: dict[str, Any] = {
+            "grid": grid,
+            "groups": groups,
+            "pos_label": pos_label,
+            "nan_policy": nan_policy,
+        }
+        return sum_of_parts(partial(score_counts_of_groups, **how), *columns)
+    of_labels, of_scores, of_groups = columns
+    of_labels.check_index(of_groups)
+    is_positive, scores, has_no_label = _given(of_labels, of_scores, pos_label, nan_policy)
+    if nan_policy == "raise" and np.isnan(scores).any():
+        raise MissingValueError(of_scores.argument)
+    place, has_no_group = places(of_groups.only(), groups, "groups")
+    if place.shape != scores.shape:
+        what = f"must have the shape of {of_scores.argument}, {scores.shape}"
+        raise ParameterError("by", place.shape, what)
+    if has_no_group is not None and nan_policy == "raise":
+        raise MissingValueError("by")
+    # The rows are the negatives and the positives of each group; the one behind them is of none.
+    rows = np.minimum(2 * place.astype(np.int32) + is_positive, 2 * len(groups))
+    if has_no_label is not None:
+        rows[has_no_label] = 2 * len(groups)
+    counts = np.zeros((2 * len(groups), grid.size), np.int64)
+    grid.add_groups(scores.astype(np.float64, copy=False), rows.astype(np.int32), counts)
+    return np.concatenate([counts[0::2], counts[1::2, ::-1]], axis=1)
+
+
 def records(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], Chunk]:
@@ -93,6 +142,16 @@ def _classes(
     y_true: Column, y_score: Column, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], Chunk]:
     """Return, for records with a label, whether they are positive, and the scores, maybe NaN."""
+    is_positive, scores, is_missing = _given(y_true, y_score, pos_label, nan_policy)
+    if is_missing is not None:
+        is_positive, scores = is_positive[~is_missing], scores[~is_missing]
+    return is_positive, scores
+
+
+def _given(
+    y_true: Column, y_score: Column, pos_label: Label | None, nan_policy: NanPolicy
+) -> tuple[NDArray[np.bool_], Chunk, NDArray[np.bool_] | None]:
+    """Return which records are positive, all scores, and which records have no label, if any."""
     y_true.check_index(y_score)
     labels, given = y_true.only(), y_score.only()
     is_positive, is_missing = positives(labels, pos_label)
@@ -100,10 +159,8 @@ def _classes(
     if scores.shape != is_positive.shape:
         what = f"must have the shape of {y_true.argument}, {is_positive.shape}"
         raise ParameterError(y_score.argument, scores.shape, what)
-    if is_missing is not None:
-        if nan_policy == "raise":
-            raise MissingValueError(y_true.argument)
-        is_positive, scores = is_positive[~is_missing], scores[~is_missing]
+    if is_missing is not None and nan_policy == "raise":
+        raise MissingValueError(y_true.argument)
     if pos_label is None:
         labels.check_order(given)
-    return is_positive, scores
+    return is_positive, scores, is_missing

@@ -53,7 +53,8 @@ PAGES: Final = (
         "Curves and other results",
         "What releases return. Nothing here spends privacy.",
         "dpcore",
-        "CDF GroupedCDF Quantiles Bounds BoxPlot ScoreCurves Table ResidualPlot Projection"
+        "CDF GroupedCDF Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table ResidualPlot"
+        " Projection"
         " Interval load",
     ),
     _page(
@@ -116,7 +117,7 @@ PAGES: Final = (
         "dpcore.statistics",
         "What is read off released curves: ROC curves, calibration, tests, inequality.",
         "dpcore.statistics",
-        "ROC Reliability reliability Bins uniform_bins equi_depth_bins"
+        "ROC GroupedROC Reliability reliability Bins uniform_bins equi_depth_bins"
         " expected_calibration_error expected_calibration_error_interval"
         " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"

@@ -76,7 +76,8 @@ def released(
         cells, by = way
         how = {"mechanism": Hierarchy(epsilon)} if by == "tree" else how
         how["grid"] = dp.Grid.uniform(0, 1, cells)
-    return dp.roc_curve(labels, scores, **how, rng=rng)
+    roc: ROC = dp.roc_curve(labels, scores, **how, rng=rng)
+    return roc
 
 
 def off(true: tuple[ROC, float], roc: ROC) -> tuple[float, float, float]:

@@ -10,9 +10,11 @@ import pytest
 import dpcore as dp
 from dpcore.mechanisms import Histogram
 from dpcore.summaries.group_counts import group_counts
+from dpcore.summaries.score_counts import score_counts_of_groups
 from tests.audit.harness import both_ways
 
 GRID, GROUPS, LABELS = dp.Grid([0.0, 1.0, 2.0]), ("a", "b"), ("a", "b", "other")
+SCORE_GRID = dp.Grid([0.5, 1.0])
 RECORDS = list(product(GRID.positions, LABELS))
 
 
@@ -94,3 +96,35 @@ def test_all_rows_together_keep_the_claim_and_a_fifth_less_noise_is_caught(
     assert 0.7 * epsilon < bound(mechanism) <= epsilon
     stated = mechanism.privacy.neighbours
     assert bound(Histogram(epsilon * 5 / 4, neighbours=stated)) > epsilon
+
+
+def score_counts(records):
+    labels, scores, by = ([record[at] for record in records] for at in range(3))
+    return score_counts_of_groups(
+        np.array(labels, bool), np.array(scores, float), np.array(by, str), SCORE_GRID, GROUPS
+    )
+
+
+def test_of_scores_too_a_record_more_changes_one_count_of_one_group_by_one():
+    largest = 0
+    kinds = list(product([False, True], SCORE_GRID.positions, LABELS))
+    for size in range(3):
+        for records in product(kinds, repeat=size):
+            for record in kinds:
+                change = score_counts([*records, record]) - score_counts(records)
+                assert np.abs(change).sum() == (record[2] in GROUPS)
+                largest = max(largest, np.abs(change).sum())
+    assert largest == 1
+
+
+def test_of_scores_a_replaced_record_that_stays_in_its_group_moves_between_two_cells():
+    kinds = list(product([False, True], SCORE_GRID.positions, LABELS))
+    within, across = 0, 0
+    for rest, old, new in product(kinds[:3], kinds, kinds):
+        change = score_counts([rest, new]) - score_counts([rest, old])
+        groups = int(np.count_nonzero(change.any(axis=1)))
+        if old[2] == new[2]:
+            within = max(within, groups)
+            assert sorted(change[change != 0].tolist()) in ([], [-1, 1])
+        across = max(across, groups)
+    assert (within, across) == (1, 2)

@@ -32,11 +32,14 @@ CURVES = dp.score_curves(LABELS, SCORES, epsilon=4.0, rng=RNG(1))
 CELLS = dp.TableGrid(GRID, GRID)
 SEEDED = {"epsilon": 1.0, "rng": RNG(1)}
 PLAIN_ROC = dp.statistics.ROC.from_curves(CURVES)
+HALVES = np.arange(len(SCORES)) % 2
 RESULTS = {
     "cdf": CURVE,
     "cdf of times": dp.cdf(DAYS, YEAR, **SEEDED),
     "groups": dp.cdf(SCORES, GRID, by=LABELS, groups=[False, True], **SEEDED),
     "scores": CURVES,
+    "scores of groups": dp.score_curves(LABELS, SCORES, GRID, by=HALVES, groups=[0, 1], **SEEDED),
+    "ROC curves of groups": dp.roc_curve(LABELS, SCORES, GRID, by=HALVES, groups=[0], **SEEDED),
     "table": dp.table(SCORES, SCORES, CELLS, integers=(False, None), **SEEDED),
     "projection": dp.project(SCORES, 0, 1, rho=0.5, rng=RNG(1)),
     "quantiles": dp.quantiles(SCORES, [0.2, 0.5], GRID, **SEEDED),

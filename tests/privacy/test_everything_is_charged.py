@@ -41,6 +41,7 @@ from tests.project.public_rooms import ROOMS
 
 CELLS = dp.TableGrid(GRID, GRID)
 CLIENTS = np.arange(2000)
+HALVES = CLIENTS % 2
 
 PAIR = dp.mechanisms.Dyadic(0.25), dp.mechanisms.Dyadic(0.75)
 # Each returns something that says what it cost.
@@ -122,6 +123,8 @@ CHARGED = {
     "roc_curve, class by class": lambda: dp.roc_curve(Y, X, grid=GRID, mechanism=PAIR),
     "cdf, by Dawa": lambda: dp.cdf(X, GRID, dp.mechanisms.Dawa(1.0)),
     "cdf, by groups": lambda: dp.cdf(X, GRID, by=Y, groups=[False, True], epsilon=1.0),
+    "score_curves, by groups": lambda: dp.score_curves(Y, X, by=HALVES, groups=[0], epsilon=1.0),
+    "roc_curve, by groups": lambda: dp.roc_curve(Y, X, by=HALVES, groups=[0], epsilon=1.0),
     "residual_plot, sparse": lambda: dp.residual_plot(
         X, X - 0.5, epsilon=1.0, search="sparse-vector"
     ),
@@ -190,7 +193,9 @@ NOT_CHARGED = {
         "labelled_score_curves",
         "paper",
         "raw_release",
+        "raw_rows",
         "raw_score_curves",
+        "score_curves_by_groups",
         "raw_table",
         "residual_bounds",
         "selector",

@@ -58,6 +58,7 @@ CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
 COUNTS = np.ones(8, int)
 LABELS, SCORES = [0, 1, 1, 0, 1], [0.1, 0.2, 0.6, 0.7, 0.9]
 RECORDS = {"y_true": LABELS, "y_score": SCORES}
+BY_GROUPS = {"by": LABELS, "groups": [0, 1], "epsilon": 20.0}
 MANY = {"y_true": LABELS * 20, "y_prob": SCORES * 20, "groups": 3, "epsilon": 1.0, "grid": GRID}
 EXACT, DYADIC = mechanisms.NoNoise(), mechanisms.Dyadic(20.0)
 PAIR = mechanisms.Dyadic(0.5), mechanisms.Hierarchy(0.5)
@@ -118,6 +119,8 @@ call(NOISY_CURVES.smooth)
 call(CURVE.sample, size=3, method="linear")
 call(CURVE.band, level=0.9)
 call(dp.GroupedCDF, groups=("a",), curves=(CURVE,))
+call(dp.GroupedScores, groups=("a",), curves=(NOISY_CURVES,))
+call(st.GroupedROC, groups=("a",), curves=(ROC,))
 call(dp.ScoreCurves, grid=GRID, joint=NOISY_CURVES.joint)
 call(
     dp.ScoreCurves.from_classes,
@@ -223,6 +226,7 @@ call(dp.cdf, values=SCORES, grid=GRID, epsilon=1.0)
 call(dp.cdf, " by groups", values=SCORES, grid=GRID, by=LABELS, groups=[0, 1], epsilon=20.0)
 call(dp.cdf_from_counts, counts=COUNTS, grid=GRID, integers=True, epsilon=1.0)
 call(dp.score_curves, **RECORDS, grid=GRID, pos_label=1, epsilon=1.0)
+call(dp.score_curves, " by groups", **RECORDS, **BY_GROUPS, grid=GRID)
 call(dp.score_curves, " class by class", **RECORDS, grid=GRID, mechanism=PAIR, pos_label=1)
 call(dp.score_curves_from_counts, counts=np.ones(16, int), grid=GRID, epsilon=1.0)
 call(
@@ -234,6 +238,7 @@ call(
 )
 call(score_curves_at_medians, **RECORDS, epsilon=1.0, depth=2, grid=GRID)
 call(dp.roc_curve, **RECORDS, epsilon=1.0)
+call(dp.roc_curve, " by groups", **RECORDS, **BY_GROUPS, grid=GRID)
 call(quantile_roc, **RECORDS, epsilon=1.0, quantiles=4, branching=2, pos_label=1)
 call(smooth_roc_curve, **RECORDS, epsilon=1.0, pos_label=1)
 call(dp.hosmer_lemeshow, **MANY, fitted=True, pos_label=1)

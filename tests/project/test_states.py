@@ -147,6 +147,12 @@ STATES = {
         VALUES, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
     ),
     "ScoreCurves": curves,
+    "GroupedScores": lambda: dp.score_curves(
+        LABELS, VALUES, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
+    ),
+    "GroupedROC": lambda: dp.roc_curve(
+        LABELS, VALUES, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
+    ),
     "Table": lambda: dp.table(VALUES, VALUES, dp.TableGrid(GRID, GRID), epsilon=EPSILON, rng=rng()),
     "BoxPlot": lambda: dp.box_plot(VALUES, GRID, epsilon=EPSILON, rng=rng()),
     "Bounds": lambda: dp.bounds(VALUES, epsilon=1.0, rng=rng()),
@@ -386,7 +392,7 @@ def again(state):
     yield copy.deepcopy(state)
     for level in (2, pickle.HIGHEST_PROTOCOL):
         yield pickle.loads(pickle.dumps(state, level))
-    if hasattr(state, "to_json"):
+    if getattr(state, "_kind", hasattr(state, "to_json")):  # a part of results is not stored alone
         yield type(state).from_json(state.to_json())
     if is_dataclass(state):
         yield replace(state)

@@ -1,0 +1,103 @@
+"""Released scores of several groups by their labels, as one release."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from .. import _check
+from ..privacy.guarantees import Privacy
+from . import forms
+from .groups import LABEL, check_groups, line_of_groups, of_group, place_of
+from .scores import ScoreCurves
+from .stored import Stored, one_of
+
+__all__ = ["GroupedScores"]
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class GroupedScores(Mapping[Any, ScoreCurves], Stored):
+    """Released scores of disjoint groups of records: a mapping from each label to its curves.
+
+    ``dpcore.score_curves(..., by=labels)`` makes it.
+
+    Parameters
+    ----------
+    groups
+        (G,) the public labels, all different.
+    curves
+        (G,) their curves, in the same order. If the number of records of a group is public, its
+        guarantee is for "replace-one-within-group"; one for "replace-one" is restated so.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above, or the guarantees of the curves have no common form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import ROC
+    >>> rng = np.random.default_rng(1)
+    >>> scores, sex = rng.random(8000), np.repeat(["f", "m"], 4000)
+    >>> labels = rng.random(8000) < scores
+    >>> found = dp.score_curves(
+    ...     labels, scores, by=sex, groups=["f", "m"], epsilon=1.0, rng=rng
+    ... )
+    >>> {group: round(ROC(curves).auc, 2) for group, curves in found.items()}
+    {'f': 0.83, 'm': 0.84}
+    """
+
+    _kind = "dpcore.score-groups"
+
+    groups: tuple[Any, ...] = field(metadata=forms.tuple_of(LABEL))
+    curves: tuple[ScoreCurves, ...] = field(metadata=forms.tuple_of(one_of(ScoreCurves)))
+    _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
+
+    def __post_init__(self) -> None:
+        _check.instance("curves", self.curves, tuple, "must be a tuple")
+        check_groups(self.groups, self.curves)
+        for curves in self.curves:
+            _check.instance("curves", curves, ScoreCurves, "must hold ScoreCurves")
+        own = (replace(curves, joint=of_group(curves.joint)) for curves in self.curves)
+        object.__setattr__(self, "curves", tuple(own))
+        object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
+        _ = self.privacy  # refuses guarantees without a common form
+
+    @property
+    def privacy(self) -> Privacy:
+        """The cost of all curves together: the largest guarantee, as no record is in two groups."""
+        return reduce(operator.or_, (curves.privacy for curves in self.curves))
+
+    def isotonic(self) -> GroupedScores:
+        """Return the groups with the curves that ``ScoreCurves.isotonic`` makes of each.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, how = dp.Grid([0.5, 1.0]), {"by": ["a", "b"] * 20, "groups": ["a", "b"]}
+        >>> labels, scores = [0, 0, 1, 1] * 10, [0.1, 0.4, 0.9, 0.6] * 10
+        >>> raw = dp.score_curves(labels, scores, grid, epsilon=50.0, isotonic=False, **how)
+        >>> raw.isotonic()["a"].positives
+        array([ 0., 10.])
+        """
+        return GroupedScores(self.groups, tuple(curves.isotonic() for curves in self.curves))
+
+    def __getitem__(self, group: Any) -> ScoreCurves:
+        return self.curves[place_of(self._place, group)]
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.items()))  # mappings are equal in any order
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        return line_of_groups("GroupedScores", self.groups, self.privacy)

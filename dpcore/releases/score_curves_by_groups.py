@@ -1,0 +1,67 @@
+"""Release the scores of several public groups, for the price of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..curves.likely_mistakes import named, warn_of_score_groups
+from ..curves.score_groups import GroupedScores
+from ..curves.scores import ScoreCurves, check_score_grid, numbered
+from ..errors import ParameterError
+from ..mechanisms import Mechanism
+from ..planning.most_accurate import most_accurate
+from ..planning.score_grid import grid_of_groups, of_scores
+from ..privacy.allowance import Allowance
+from ..records.column import Column
+from ..summaries.grid import Grid
+from ..summaries.group_counts import public_groups
+from ..summaries.score_counts import Label, score_counts_of_groups
+from ..summaries.totals import NanPolicy
+from .cdf import checked, raw_rows, refuse_one_row_only
+
+__all__ = ["CELLS", "Spender", "score_curves_by_groups"]
+
+CELLS: Final = 10 * 2**7  # for a given mechanism
+
+Spender = Mechanism | tuple[Mechanism, Mechanism] | Allowance
+
+
+def score_curves_by_groups(
+    y_true: Any,
+    y_score: Any,
+    by: Any,
+    groups: Sequence[Label] | None,
+    grid: Grid | None,
+    spender: Spender,
+    *,
+    pos_label: Label | None,
+    isotonic: bool,
+    rng: np.random.Generator | None,
+    nan_policy: NanPolicy,
+) -> GroupedScores:
+    """Do as ``score_curves`` does with groups. ``spender`` is from ``asked_of_scores``."""
+    if by is None:
+        raise ParameterError("by", None, "must be the labels of the records if groups are given")
+    if isinstance(spender, tuple):
+        what = "must be one mechanism: with groups, both classes are released together"
+        raise ParameterError("mechanism", len(spender), what)
+    refuse_one_row_only(spender, "scores have two classes")
+    default = of_scores if grid is None else most_accurate
+    if grid is None and isinstance(spender, Allowance):
+        grid = grid_of_groups(spender)
+    elif grid is None:
+        grid = Grid.uniform(0, 1, CELLS)
+    check_score_grid(grid)
+    cells = numbered(2 * grid.size)
+    chosen = checked(cells, spender, isotonic, rng, default)
+    labels = public_groups(Column.of(by, "by"), groups)
+    counts = score_counts_of_groups(
+        y_true, y_score, by, grid, labels, pos_label=pos_label, nan_policy=nan_policy
+    )
+    joint = raw_rows(counts, labels, cells, chosen, rng, what="score_curves")
+    found = GroupedScores(labels, tuple(ScoreCurves(grid, curve) for curve in joint))
+    warn_of_score_groups(found, named(pos_label))
+    return found.isotonic() if isotonic else found
