@@ -4,6 +4,7 @@ This room may import ``curves`` and the rooms below it, but no mechanism.
 """
 
 from . import classifier
+from .area_differences import auc_difference_interval, population_auc_difference_interval
 from .bayesian_binning import BayesianBinning
 from .between_curves import symmetric_difference
 from .binning import Bins, equi_depth_bins, uniform_bins
@@ -49,6 +50,7 @@ __all__ = [
     "Reliability",
     "ResidualMoments",
     "ScoreHistogram",
+    "auc_difference_interval",
     "classifier",
     "conditional_mean",
     "equi_depth_bins",
@@ -59,6 +61,7 @@ __all__ = [
     "interquartile_range_interval",
     "lorenz_curve",
     "maximum_calibration_error",
+    "population_auc_difference_interval",
     "population_expected_calibration_error_interval",
     "quantile_ratio",
     "quantile_ratio_interval",

@@ -14,7 +14,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
 from .binning import share
 
-__all__ = ["UNSEEN", "BucketedScores", "Slopes", "area_of", "slopes_of"]
+__all__ = ["UNSEEN", "BucketedScores", "Slopes", "Ties", "area_of", "slopes_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]

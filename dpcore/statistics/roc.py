@@ -19,7 +19,7 @@ from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
-from .areas import BucketedScores
+from .areas import BucketedScores, Ties
 from .binning import share
 
 if TYPE_CHECKING:
@@ -298,14 +298,17 @@ class ROC(Stored):
         return self._area_interval(level, sampling=True)
 
     def _area_interval(self, level: float, *, sampling: bool) -> Interval[float]:
-        width = deviations(level)
+        width, (scores, ties) = deviations(level), self._buckets()
+        return scores.interval(ties, width, sampling=sampling)
+
+    def _buckets(self) -> tuple[BucketedScores, tuple[Ties, Ties]]:
+        """Return the scores between known thresholds, and the least and greatest ties."""
         of_negatives, of_positives = self.curves.deviations
         known = np.isfinite(of_negatives) & np.isfinite(of_positives)
         ends = np.flatnonzero(known)
-        scores = BucketedScores(self.curves, ends, self.mechanism)
         is_cell = np.diff(ends, prepend=-1) == 1
         ties = np.where(is_cell, 0.5, 0.0), np.where(is_cell, 0.5, 1.0)
-        return scores.interval(ties, width, sampling=sampling)
+        return BucketedScores(self.curves, ends, self.mechanism), ties
 
     def band(self, level: float = 0.95) -> Band:
         """Return pointwise, conservative confidence intervals for the records' own rates.

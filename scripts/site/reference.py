@@ -117,7 +117,8 @@ PAGES: Final = (
         "dpcore.statistics",
         "What is read off released curves: ROC curves, calibration, tests, inequality.",
         "dpcore.statistics",
-        "ROC GroupedROC Reliability reliability Bins uniform_bins equi_depth_bins"
+        "ROC GroupedROC auc_difference_interval population_auc_difference_interval"
+        " Reliability reliability Bins uniform_bins equi_depth_bins"
         " expected_calibration_error expected_calibration_error_interval"
         " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"

@@ -81,6 +81,7 @@ CURVES = dp.score_curves(LABELS, SCORES, GRID, EXACT)
 NOISY_CURVES = dp.score_curves(LABELS * 40, SCORES * 40, GRID, DYADIC, rng=rng())
 TEST = st.HosmerLemeshow.from_curves(NOISY_CURVES, 3, mechanism=DYADIC)
 ROC = st.ROC.from_curves(CURVES)
+NOISY_ROC = st.ROC(NOISY_CURVES)
 HISTOGRAM = st.ScoreHistogram.uniform(CURVES, 4)
 BINORMAL = {"auc": 0.8, "n": 9, "privacy": dp.Privacy(1.0), "mechanism": {"name": "exact"}}
 
@@ -120,6 +121,8 @@ call(CURVE.sample, size=3, method="linear")
 call(CURVE.band, level=0.9)
 call(dp.GroupedCDF, groups=("a",), curves=(CURVE,))
 call(dp.GroupedScores, groups=("a",), curves=(NOISY_CURVES,))
+for difference in (st.auc_difference_interval, st.population_auc_difference_interval):
+    call(difference, first=ROC, second=NOISY_ROC)
 call(st.GroupedROC, groups=("a",), curves=(ROC,))
 call(dp.ScoreCurves, grid=GRID, joint=NOISY_CURVES.joint)
 call(
