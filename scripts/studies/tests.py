@@ -5,6 +5,7 @@ true hypotheses, and false ones beside the tests of Awan & Wang (2022). Takes fi
 """
 
 import functools
+from typing import get_args
 
 import numpy as np
 from _pages import parts, pivot, write
@@ -15,6 +16,7 @@ from scipy import stats
 import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import Hierarchy
+from dpcore.planning.differences import Statistic
 
 Rng = np.random.Generator
 Reals = NDArray[np.float64]
@@ -22,7 +24,7 @@ Reals = NDArray[np.float64]
 RUNS, DEFAULT_RUNS, SIMULATIONS, LEVEL, CELLS = 200, 60, 99, 0.05, 128
 NULLS = 4000
 GRID = dp.Grid.uniform(0, 1, CELLS)
-NAMES = ["kolmogorov-smirnov", "kuiper", "cramer-von-mises", "wasserstein"]
+NAMES: tuple[Statistic, ...] = get_args(Statistic)
 VALUES, CHANCES = np.array([0.1, 0.4, 0.45]), [0.5, 0.3, 0.2]
 
 
@@ -57,24 +59,21 @@ def records(shape: str, n: int, rng: Rng) -> Reals:
 )
 def sizes(test: str, shape: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
     """Return which statistics reject a law, or equality, that is true."""
-    curves = [
-        dp.cdf(records(shape, n, rng), GRID, Hierarchy(epsilon), rng=rng)
-        for _ in range(1 + (test == "two samples"))
-    ]
-    how = {"simulations": SIMULATIONS, "rng": rng}
+    first = dp.cdf(records(shape, n, rng), GRID, Hierarchy(epsilon), rng=rng)
     if test == "law":
-        own = functools.partial(law, shape)
-        found = [dp.goodness_of_fit(curves[0], own, name, **how) for name in NAMES]
+        tested = functools.partial(dp.goodness_of_fit, first, functools.partial(law, shape))
     else:
-        found = [dp.two_sample_test(*curves, name, **how) for name in NAMES]
-    return {one.name: one.pvalue <= LEVEL for one in found}
+        second = dp.cdf(records(shape, n, rng), GRID, Hierarchy(epsilon), rng=rng)
+        tested = functools.partial(dp.two_sample_test, first, second)
+    pvalues = {name: tested(name, simulations=SIMULATIONS, rng=rng).pvalue for name in NAMES}
+    return {name: pvalue <= LEVEL for name, pvalue in pvalues.items()}
 
 
 @studies.study({"shape": ["beta", "half at one", "three values"], "n": [200, 2000]})
 def sizes_of_default(shape: str, n: int, rng: Rng) -> dict[str, float]:
     """Return whether equality is rejected of two curves of the default, here DAWA."""
-    curves = [dp.cdf(records(shape, n, rng), GRID, epsilon=0.1, rng=rng) for _ in range(2)]
-    found = dp.two_sample_test(*curves, simulations=SIMULATIONS, rng=rng)
+    first, second = (dp.cdf(records(shape, n, rng), GRID, epsilon=0.1, rng=rng) for _ in range(2))
+    found = dp.two_sample_test(first, second, simulations=SIMULATIONS, rng=rng)
     return {"rejected": found.pvalue <= LEVEL}
 
 
@@ -115,13 +114,13 @@ def powers(case: str, rng: Rng) -> dict[str, float]:
     values = rng.normal(shift, 1.0, n)
     exact = float(kolmogorov_smirnov(values[np.newaxis])[0])
     ends = critical(n, epsilon)
-    found = {
+    found: dict[str, float] = {
         "records": exact > ends[0],
         "Awan & Wang": exact + rng.laplace(0.0, 1.0 / (n * epsilon)) > ends[1],
     }
     for cells, grid in GRIDS.items():
         curve = dp.cdf(values, grid, Hierarchy(epsilon), rng=rng)
-        for name in ("kolmogorov-smirnov", "cramer-von-mises"):
+        for name in NAMES[::2]:
             test = dp.goodness_of_fit(curve, stats.norm, name, simulations=SIMULATIONS, rng=rng)
             found[f"{cells} cells, {name}"] = test.pvalue <= LEVEL
     return found
