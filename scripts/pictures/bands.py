@@ -67,14 +67,14 @@ def both_bands(ax: Axes, curve: dp.CDF, truth: Any) -> None:
 
 def misses(ax: Axes, alone: Any, at_once: Any) -> None:
     """Mark where the bands of each release do not contain the truth."""
-    for missed, name, style in (
-        (alone, "band", {"marker": ".", "color": BLUE}),
-        (at_once, "simultaneous_band", {"marker": "x", "color": VERMILION}),
+    for missed, name, marker, colour in (
+        (alone, "band", ".", BLUE),
+        (at_once, "simultaneous_band", "x", VERMILION),
     ):
         row, cell = np.nonzero(missed)
         releases, size = np.count_nonzero(missed.any(axis=1)), len(missed)
         label = f"{name}: misses somewhere in {releases} of {size} releases"
-        ax.plot(GRID.thresholds[cell], row + 1, linestyle="", label=label, **style)
+        ax.plot(GRID.thresholds[cell], row + 1, marker, color=colour, label=label)
     ax.set_ylabel("release")
     ax.set_ylim(len(alone) + 1, -14)
     ax.set_yticks(np.append(1, np.arange(20, len(alone) + 1, 20)))
