@@ -460,6 +460,8 @@ class ROC(Stored):
 
         if band is not None:
             _check.instance("band", band, Band, "must be None or a Band")
+            for end in band:
+                _check.held("band", end, (self.curves.grid.size + 1,))
         told = covered(level, at_once=band is not None)
         ends, outline = self.band(level) if band is None else band, None
         # Otherwise the deviations are unknown.

@@ -18,6 +18,7 @@ from dpcore.mechanisms import (
     NoNoise,
     ToeplitzGaussian,
 )
+from dpcore.statistics.roc import Band
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 128)
@@ -214,3 +215,7 @@ def test_pictures_say_that_a_band_is_for_the_whole_curve():
             released.plot(band=(0.0, 1.0))
     with pytest.raises(dp.ParameterError, match="band"):
         curve.plot(band=dp.Interval(np.zeros(3), np.ones(3)))
+    with pytest.raises(dp.ParameterError, match=r"band must have shape"):
+        roc.plot(band=Band(*4 * [np.ones(3)]))
+    with pytest.raises(dp.DtypeError, match="band must be an array"):
+        roc.plot(band=Band(0.0, 1.0, 0.0, 1.0))
