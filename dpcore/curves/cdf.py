@@ -56,6 +56,7 @@ _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
 _MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, too
 _MOST_BINS: Final = 2**24
 _DEVIATIONS: Final = (np.dtype(np.float64),)
+_FAR: Final = 2.0**1000
 
 
 @sealed
@@ -1141,8 +1142,10 @@ class CDF(Stored):
             lower, upper = np.where(has, least, lower), np.where(has, most, upper)
         inside = (at < self.grid.size) & np.isfinite(lower) & (edges > lower)
         part = np.zeros(edges.shape)
+        half = np.where(np.maximum(np.abs(lower), np.abs(upper)) > _FAR, 0.5, 1.0)
         with np.errstate(invalid="ignore"):  # infinity minus infinity, where no part is inside
-            np.divide(edges - lower, upper - lower, out=part, where=inside)
+            of_cell = upper * half - lower * half  # would overflow for ends far apart
+            np.divide(edges * half - lower * half, of_cell, out=part, where=inside)
         return np.asarray(before + part * (self.counts[cell] - before))
 
     def _drawn(

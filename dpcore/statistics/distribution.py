@@ -57,7 +57,8 @@ def interquartile_range(curve: CDF) -> Any:
     """
     _check_curve(curve)
     low, high = curve.quantile([0.25, 0.75])
-    return float_or_array(np.asarray(high - low))
+    with np.errstate(over="ignore"):
+        return float_or_array(np.asarray(high - low))
 
 
 def interquartile_range_interval(curve: CDF, level: float = 0.95) -> Interval[Any]:
@@ -95,7 +96,8 @@ def interquartile_range_interval(curve: CDF, level: float = 0.95) -> Interval[An
     """
     low, high = _at_once(curve, (0.25, 0.75), level)
     none = curve.grid.shown_differences(np.zeros(()))
-    ends = np.fmax(low[1] - high[0], none), np.asarray(high[1] - low[0])
+    with np.errstate(over="ignore"):
+        ends = np.fmax(low[1] - high[0], none), np.asarray(high[1] - low[0])
     return Interval(*map(float_or_array, ends))
 
 
@@ -209,7 +211,8 @@ def trimmed_mean(curve: CDF, lower: float = 0.1, upper: float = 0.9) -> Any:
         raise ParameterError("lower", lower, f"must be below upper, {upper}")
     ends = curve.n * np.array([lower, upper])
     first, last = cells.sum_of_least(ends)
-    return float_or_array(curve.grid.shown(np.asarray((last - first) / (ends[1] - ends[0]))))
+    mean = (last - first) / (ends[1] - ends[0]) * cells.unit
+    return float_or_array(curve.grid.shown(np.asarray(mean)))
 
 
 def conditional_mean(curve: CDF, *, lower: Any = None, upper: Any = None) -> Any:
@@ -249,7 +252,7 @@ def conditional_mean(curve: CDF, *, lower: Any = None, upper: Any = None) -> Any
     ends = curve.n * np.array([below, below + share])
     first, last = cells.sum_of_least(ends)
     mean = (last - first) / (ends[1] - ends[0]) if share > 0.0 else math.nan
-    return float_or_array(curve.grid.shown(np.asarray(mean)))
+    return float_or_array(curve.grid.shown(np.asarray(mean * cells.unit)))
 
 
 def lorenz_curve(curve: CDF, p: ArrayLike) -> Any:
@@ -346,6 +349,8 @@ class _Cells(NamedTuple):
         (N,) the least and the largest place of records in each cell.
     step
         The distance of neighbouring places, if they are whole; 0 if they lie anywhere.
+    unit
+        That of ``low``, ``high`` and sums: 1, or more where sums would leave the doubles.
     """
 
     curve: CDF
@@ -353,6 +358,7 @@ class _Cells(NamedTuple):
     low: Reals
     high: Reals
     step: float
+    unit: float
 
     @classmethod
     def of(cls, curve: CDF) -> Self:
@@ -362,7 +368,9 @@ class _Cells(NamedTuple):
         grid, whole = curve.grid, are_whole(curve.grid, curve.integers)
         at = np.arange(grid.size)
         low, high = (places(at, share, grid, whole) for share in (0.0, 1.0))
-        return cls(curve, curve.counts.astype(np.float64), low, high, grid.step if whole else 0.0)
+        unit = 2.0**600 if max(abs(low[0]), abs(high[-1])) > 2.0**400 else 1.0
+        behind = curve.counts.astype(np.float64)
+        return cls(curve, behind, low / unit, high / unit, grid.step if whole else 0.0, unit)
 
     @classmethod
     def of_amounts(cls, curve: CDF) -> Self:
@@ -430,4 +438,4 @@ def _at_once(curve: CDF, p: tuple[float, float], level: float) -> Interval[NDArr
 def _divided(above: float, below: float) -> float:
     if below == 0.0:
         return math.nan if above == 0.0 else math.inf
-    return float(above / below)
+    return float(above) / float(below)  # doubles of NumPy warn of infinity

@@ -210,3 +210,24 @@ def test_refusals_name_the_argument():
             wrong()
     with pytest.raises(dp.DtypeError, match="curve"):
         own.gini([1, 2, 3])
+
+
+@pytest.mark.parametrize("far", [1e308, 1.7e308])
+def test_values_near_the_largest_doubles_have_the_numbers_of_others_and_no_warning_of_numpy(far):
+    near, wide = (
+        exact([0.5 * most] * 3 + [most] * 5, dp.Grid([0.5 * most, most], lower=0.0))
+        for most in (1.0, far)
+    )
+    assert own.gini(wide) == pytest.approx(own.gini(near), rel=1e-12)
+    at = [0.0, 0.3, 1.0]
+    assert own.lorenz_curve(wide, at) == pytest.approx(own.lorenz_curve(near, at), rel=1e-12)
+    for mean in (own.trimmed_mean, own.conditional_mean):
+        assert mean(wide) / far == pytest.approx(mean(near), rel=1e-12)
+    both = exact([-far] * 2 + [far] * 6, dp.Grid([-far, far], lower=-far))
+    assert both.share(lower=-far, upper=0.0) == pytest.approx(0.375, rel=1e-12)
+    assert both(far) - both(-far) == 0.75
+    low, high = own.interquartile_range_interval(both)
+    assert own.interquartile_range(both) >= far
+    assert 0.0 <= low < far < high
+    tiny = exact([1e-308] * 2 + [far] * 6, dp.Grid([1e-308, far], lower=0.0))
+    assert own.quantile_ratio(tiny, upper=0.9, lower=0.2) == np.inf
