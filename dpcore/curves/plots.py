@@ -27,6 +27,7 @@ __all__ = [
     "plot_bars",
     "plot_box",
     "plot_path",
+    "plot_precision",
     "plot_rates",
     "plot_residuals",
     "plot_steps",
@@ -36,6 +37,7 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 
+_IN_BAND: Final = 501  # places at which a band against noisy places is drawn
 _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
@@ -226,6 +228,68 @@ def plot_path(
     return _with_legend(ax, "lower right")
 
 
+def plot_precision(
+    recall: Reals,
+    precision: Reals,
+    band: tuple[Reals, Reals, Reals, Reals] | None,
+    guessing: float,
+    name: str,
+    *,
+    ax: Axes | None,
+    covered: str,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw precision against recall. See ``ROC.plot_precision_recall``.
+
+    Parameters
+    ----------
+    recall, precision
+        (N + 1,) the points, by rising recall.
+    band
+        The ends of both, as ``PrecisionRecallBand`` has them, or None for no band.
+    guessing
+        The precision of guessing: the share of positives.
+    name
+        The text in the legend, unless the style has a label.
+    ax, covered, style
+        Axes, or None for new ones; what the band covers; arguments of ``Axes.step``.
+    """
+    ax = axes(ax, figsize=(5, 5))
+    at = _along(recall, precision)
+    if "guessing" not in _taken(ax):
+        ax.axhline(guessing, color="0.6", linewidth=1, linestyle="--", label="guessing")
+    look = {"where": "pre", **_labelled(ax, name, style)}
+    (drawn,) = ax.step(recall[at], precision[at], **look)
+    if band is not None:
+        places = np.linspace(0.0, 1.0, _IN_BAND)
+        low, high = _over_noisy_places(places, *band)
+        look = {"color": drawn.get_color(), "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(places, low, high, label=_once(ax, covered), **look)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_aspect("equal")
+    ax.set_xlabel("recall")
+    ax.set_ylabel("precision")
+    middle = min(int(np.searchsorted(recall, 0.5)), recall.size - 1)
+    return _with_legend(ax, "lower left" if precision[middle] > 0.5 else "upper right")
+
+
+def _over_noisy_places(
+    places: Reals, low: Reals, high: Reals, left: Reals, right: Reals
+) -> tuple[Reals, Reals]:
+    """Return the least and the greatest end, at each place, of the boxes that may hold it.
+
+    Boxes are (N,) intervals from low to high, over places from left to right, in their order. Where
+    there is none, the neighbours count.
+    """
+    first = np.searchsorted(np.maximum.accumulate(right), places)
+    last = np.searchsorted(np.minimum.accumulate(left[::-1])[::-1], places, side="right") - 1
+    starts = np.clip(np.minimum(first, last), 0, low.size - 1)
+    stops = np.clip(np.maximum(first, last), 0, low.size - 1) + 1
+    runs = [slice(*ends) for ends in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return np.array([low[run].min() for run in runs]), np.array([high[run].max() for run in runs])
+
+
 def plot_bars(
     observed: Reals,
     expected: Reals,
@@ -323,7 +387,9 @@ def _diagonal(ax: Axes, label: str) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=label)
 
 
-def _with_legend(ax: Axes, place: Literal["lower right", "upper left"]) -> Axes:
+def _with_legend(
+    ax: Axes, place: Literal["lower left", "lower right", "upper left", "upper right"]
+) -> Axes:
     """Return the axes with a legend of everything on them."""
     if _taken(ax):  # a caller may have removed the labels
         ax.legend(loc=place, framealpha=0.9, edgecolor="none")

@@ -21,12 +21,13 @@ from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from .areas import BucketedScores, Ties
 from .binning import share
+from .classifier import precision_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.metrics import RocCurveDisplay
 
-__all__ = ["ROC", "Band"]
+__all__ = ["ROC", "Band", "PrecisionRecallBand"]
 
 
 class Band(NamedTuple):
@@ -36,6 +37,15 @@ class Band(NamedTuple):
     fpr_high: NDArray[np.float64]
     tpr_low: NDArray[np.float64]
     tpr_high: NDArray[np.float64]
+
+
+class PrecisionRecallBand(NamedTuple):
+    """The ends of confidence intervals for precision and recall, each (N + 1,)."""
+
+    precision_low: NDArray[np.float64]
+    precision_high: NDArray[np.float64]
+    recall_low: NDArray[np.float64]
+    recall_high: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -391,6 +401,42 @@ class ROC(Stored):
         of_rates = map(_interval, classes, reaches, known, processed)
         return Band(*(end for ends in of_rates for end in ends))
 
+    def precision_recall_band(self, level: float = 0.95) -> PrecisionRecallBand:
+        """Return pointwise, conservative intervals for the records' own precision and recall.
+
+        Parameters
+        ----------
+        level
+            The confidence level of each interval alone, between 0 and 1.
+
+        Returns
+        -------
+        PrecisionRecallBand
+            Those of the precision are ``classifier.precision_interval`` at ``thresholds``, and
+            those of the recall are of ``band``. All are within [0, 1]. The precision's is [0, 1]
+            where all released records above the threshold may be noise.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not such a number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 64)
+        >>> scores = rng.random(2000)
+        >>> roc = dp.roc_curve(rng.random(2000) < scores, scores, grid, epsilon=5.0, rng=rng)
+        >>> band, some = roc.precision_recall_band(), [16, 32, 48]  # as in ``band``
+        >>> band.precision_low[some].round(2), band.precision_high[some].round(2)
+        (array([0.85, 0.75, 0.63]), array([0.89, 0.77, 0.64]))
+        """
+        *_, low, high = self.band(level)
+        return PrecisionRecallBand(
+            *precision_interval(self.curves, self.thresholds, level), low, high
+        )
+
     def display(self, **options: Any) -> RocCurveDisplay:
         """Return scikit-learn's display of the curve. This needs the extra ``models``.
 
@@ -469,6 +515,47 @@ class ROC(Stored):
             outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
         name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
+
+    def plot_precision_recall(
+        self, ax: Axes | None = None, *, level: float = 0.95, **line: Any
+    ) -> Axes:
+        """Draw precision against recall with its band and a legend. This needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
+        level
+            The confidence level of the interval of each number, of ``precision_recall_band``. The
+            band is the union of the boxes that the intervals of both numbers make.
+        **line
+            Passed on to ``Axes.step``; ``label`` is the text in the legend.
+
+        Notes
+        -----
+        Steps are drawn, whose area is ``average_precision``, AP. The precision of guessing is the
+        share of positives.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.7, 0.6, 0.8]
+        >>> grid, exact = dp.Grid.uniform(0, 1, 100), dp.mechanisms.NoNoise()
+        >>> ax = dp.roc_curve(labels, scores, grid, exact).plot_precision_recall()
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['guessing', 'not private, AP = 0.833', '95% band for the noise']
+        """
+        from ..curves.plots import covered, plot_precision, shortly
+
+        told, band = covered(level, at_once=False), None
+        totals = self.curves.negatives[-1], self.curves.positives[-1]
+        is_known = all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations)
+        if is_known and totals[1] > 0.0:
+            band = self.precision_recall_band(level)
+        name = f"{shortly(self.privacy)}, AP = {self.average_precision:.3f}"
+        how: dict[str, Any] = {"ax": ax, "covered": told, "style": line}
+        guessing = totals[1] / max(sum(totals), 1.0)
+        return plot_precision(self.recall, self.precision, band, guessing, name, **how)
 
 
 def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,6 +95,7 @@ GROUPED = dp.cdf(SCORES, GRID, by=np.arange(1000) % 4, groups=[0, 1, 2, 3], **PR
 PLOTTED: dict[str, Any] = {
     "CDF": CURVE.plot,
     "ROC": ROC.plot,
+    "ROC, precision": ROC.plot_precision_recall,
     "Reliability": reliability(ROC.curves).plot,
     "HosmerLemeshow": dp.hosmer_lemeshow(LABELS, SCORES, **PRIVATE).plot,
     "BoxPlot": dp.box_plot(SCORES, GRID, **PRIVATE).plot,

@@ -121,6 +121,7 @@ call(CURVE.sample, size=3, method="linear")
 call(CURVE.band, level=0.9)
 call(dp.GroupedCDF, groups=("a",), curves=(CURVE,))
 call(dp.GroupedScores, groups=("a",), curves=(NOISY_CURVES,))
+call(NOISY_ROC.precision_recall_band, level=0.9)
 for difference in (st.auc_difference_interval, st.population_auc_difference_interval):
     call(difference, first=ROC, second=NOISY_ROC)
 call(st.GroupedROC, groups=("a",), curves=(ROC,))
