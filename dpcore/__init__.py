@@ -76,6 +76,7 @@ if _TYPE_CHECKING:
     from .summaries.score_counts import score_counts
     from .summaries.sql import sql
     from .summaries.table_grid import TableGrid
+    from .summaries.top_labels import top_label
 
 __version__ = "0.1.0"
 
@@ -154,6 +155,7 @@ __all__ = [
     "table",
     "table_from_counts",
     "testing",
+    "top_label",
     "trust",
     "two_sample_test",
 ]
@@ -241,6 +243,7 @@ _HOMES = {
     "summaries.score_counts": ("score_counts",),
     "summaries.sql": ("sql",),
     "summaries.table_grid": ("TableGrid",),
+    "summaries.top_labels": ("top_label",),
 }
 
 

@@ -51,16 +51,16 @@ def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ..
     return labels_of(groups)
 
 
-def labels_of(groups: Sequence[Label]) -> tuple[Label, ...]:
+def labels_of(groups: Sequence[Label], argument: str = "groups") -> tuple[Label, ...]:
     """Return public labels as values of Python; refuse what ``public_groups`` refuses."""
     if isinstance(groups, str | bytes):  # it would be split into its letters
-        raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
-    listed = _check.items("groups", groups, "must be a list of labels")
-    labels = [_plain(label) for label in listed]
+        raise DtypeError(argument, type(groups).__name__, "must be a list of labels")
+    listed = _check.items(argument, groups, "must be a list of labels")
+    labels = [_plain(argument, label) for label in listed]
     if len({kind_of(type(label)) for label in labels}) > 1:
-        raise DtypeError("groups", "several types", "must all be numbers, or strings, or bytes")
+        raise DtypeError(argument, "several types", "must all be numbers, or strings, or bytes")
     if not labels or len(set(labels)) < len(labels):
-        raise ParameterError("groups", labels, "must hold one label or more, all different")
+        raise ParameterError(argument, labels, "must hold one label or more, all different")
     return tuple(labels)
 
 
@@ -155,10 +155,10 @@ def check_number_of_groups(groups: int, cells: int) -> None:
         raise ParameterError("groups", groups, f"must be at most {most} on {cells} cells")
 
 
-def _plain(label: object) -> Label:
+def _plain(argument: str, label: object) -> Label:
     try:
-        return plain("groups", label)
+        return plain(argument, label)
     except DpcoreError:
         what = f"must hold numbers of at most {MOST_BITS} bits (not NaN), strings or bytes"
-        problem = DtypeError("groups", type(label).__name__, what)
+        problem = DtypeError(argument, type(label).__name__, what)
     raise problem

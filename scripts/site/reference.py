@@ -46,7 +46,7 @@ PAGES: Final = (
         "Grids and counts",
         "A grid is public: it says at which thresholds a curve is known. Counts of chunks add up.",
         "dpcore",
-        "Grid TableGrid group_counts score_counts polynomial_sums PolynomialSums sql",
+        "Grid TableGrid group_counts score_counts top_label polynomial_sums PolynomialSums sql",
     ),
     _page(
         "results",
