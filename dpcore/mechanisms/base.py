@@ -553,7 +553,7 @@ def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> Non
     own = sorted(
         made.__name__
         for made in _registry.values()
-        if made.__module__.startswith("dpcore.") and not made.simulates_only
+        if made.__module__.startswith("dpcore.mechanisms.") and not made.simulates_only
     )
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
     given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

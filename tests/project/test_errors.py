@@ -14,6 +14,7 @@ import pytest
 import dpcore as dp
 from dpcore import _check, mechanisms, studies
 from dpcore.errors import shown
+from dpcore.papers.matching_pursuit import MatchingPursuit
 from dpcore.privacy.allowance import Allowance
 from dpcore.records.files import Column, FileError, column_batches, record_batches
 
@@ -190,6 +191,7 @@ OF_GRIDS = list(RELEASES)[:4]
     ],
 )
 def test_a_class_a_name_or_a_budget_is_no_mechanism(release, mechanism, told):
+    assert MatchingPursuit.name  # it is defined, and not in ``dpcore.mechanisms``
     refused("mechanism", told, TypeError, release, mechanism=mechanism)
     refused("mechanism", told, TypeError, release, mechanism=mechanism, epsilon=1.0)
 
