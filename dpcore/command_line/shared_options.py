@@ -30,10 +30,16 @@ __all__ = [
 
 
 def mechanism_names() -> list[str]:
-    """Return the names of mechanisms that need no module."""
+    """Return the names of mechanisms of ``dpcore.mechanisms``, which need no module."""
     from ..mechanisms.base import names, registered  # the options themselves do not need them
 
-    return [name for name in names() if takes_a_budget(registered(name))]
+    known = {name: registered(name) for name in names()}
+    home = f"{dpcore.mechanisms.__name__}."
+    return [
+        name
+        for name, one in known.items()
+        if takes_a_budget(one) and one is not None and one.__module__.startswith(home)
+    ]
 
 
 def takes_a_budget(chosen: Any) -> bool:

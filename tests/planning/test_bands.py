@@ -203,6 +203,8 @@ def test_without_noise_the_band_of_a_roc_curve_is_the_curve():
 
 def test_pictures_say_that_a_band_is_for_the_whole_curve():
     pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
     roc = dp.roc_curve(*classified(RNG(1)), SCORES, epsilon=1.0)
     curve = dp.cdf(clumped(RNG(1)), GRID, epsilon=1.0)
     for released in (roc, curve):
@@ -213,6 +215,7 @@ def test_pictures_say_that_a_band_is_for_the_whole_curve():
         ]
         with pytest.raises(dp.DtypeError, match="band"):
             released.plot(band=(0.0, 1.0))
+        pyplot.close("all")
     with pytest.raises(dp.ParameterError, match="band"):
         curve.plot(band=dp.Interval(np.zeros(3), np.ones(3)))
     with pytest.raises(dp.ParameterError, match=r"band must have shape"):

@@ -732,3 +732,8 @@ for released in (
     dp.BoxPlot.from_curve(NOISY),
 ):
     call(drawn(released.plot), "", type(released).plot)
+call(
+    drawn(st.ROC.from_curves(NOISY_CURVES).plot_precision_recall),
+    "",
+    st.ROC.plot_precision_recall,
+)
