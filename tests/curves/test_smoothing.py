@@ -168,3 +168,18 @@ def test_not_converging_is_an_error():
 def test_bad_arguments(curve, options, words):
     with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
         dp.smooth(curve, **{"n": 5, **options})
+
+
+@pytest.mark.parametrize("solver", ["graph", "osqp"])
+@pytest.mark.parametrize("at", [None, [1, 3]])
+def test_arrays_in_any_order_of_memory_are_smoothed_alike(at, solver):
+    rows = np.array([[3.0, 1, 4, 9, 8], [1, 2, 3, 4, 5], [3, 1, 4, 9, 8]])
+    expected = [dp.smooth(row, 10, at=at, solver=solver).cumulative for row in rows]
+    for ordered in (
+        rows,
+        np.asfortranarray(rows),
+        rows.T.copy().T,
+        np.repeat(rows, 2, axis=1)[:, ::2],
+    ):
+        found = dp.smooth(ordered, 10, at=at, solver=solver).cumulative
+        np.testing.assert_allclose(found, expected, atol=1e-4)

@@ -121,9 +121,9 @@ def smooth(
     if constraints is not None and solver != "osqp":
         raise ParameterError("solver", solver, 'must be "osqp" with constraints')
     chosen = np.arange(size) if at is None else _indices(at, size)
-    curves = cumulative.reshape(-1, size)
+    curves = np.ascontiguousarray(cumulative.reshape(-1, size))
     if at is not None:
-        curves = curves[:, chosen]
+        curves = np.ascontiguousarray(curves[:, chosen])  # columns are copied in their own order
     problem = Problem(curves, np.full(len(curves), total), size, base, chosen, norm)
     if constraints is not None:
         from . import constrained
