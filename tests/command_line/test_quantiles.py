@@ -73,6 +73,7 @@ def test_mechanisms():
 def test_stored_curve_and_pictures(tables, ran):
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # those of other tests
     ran("cdf", "t.csv", *EXACT, "--json", "o.json", "--plot", "o.png")
     curve = dp.CDF.from_json(Path("o.json").read_text())
     assert np.array_equal(curve.counts, np.arange(1, 1001))
