@@ -19,7 +19,7 @@ from . import arrow, colours, forms
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
-from .inversion import Method
+from .inversion import Method, QuantileMethod
 from .plots import shortly
 from .rows import CurveRows
 from .smoothing import Norm
@@ -131,7 +131,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
     def _rows(self) -> CurveRows:
         return CurveRows.of(self.curves)
 
-    def quantile(self, p: ArrayLike, *, method: Method = "linear") -> NDArray[Any]:
+    def quantile(self, p: ArrayLike, *, method: QuantileMethod = "linear") -> NDArray[Any]:
         """Return quantiles of all groups, (G, ...): row g is ``CDF.quantile`` of group g.
 
         Parameters
@@ -153,9 +153,9 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         array([[0.5, 1. ],
                [2. , 4. ]])
         """
-        _check.choice("method", method, Method)
+        _check.choice("method", method, QuantileMethod)
         shares = _check.probabilities("p", p)
-        flat = self._rows.quantile(shares.ravel(), by_thresholds=method == "inverted_cdf")
+        flat = self._rows.quantile(shares.ravel(), method)
         return flat.reshape(len(self), *shares.shape)
 
     def quantile_interval(

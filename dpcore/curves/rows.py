@@ -26,7 +26,14 @@ from .confidence import (
     deviations_of_noise,
     reached_in_rows,
 )
-from .inversion import are_whole, crossings_of_rows, places, within_rows
+from .inversion import (
+    QuantileMethod,
+    are_whole,
+    crossings_of_rows,
+    places,
+    within_cubic,
+    within_rows,
+)
 from .provenance import fresh_identifier
 from .smoothing import Norm, smooth_rows
 
@@ -200,15 +207,18 @@ class CurveRows(Sequence[CDF]):
         counts = np.where(are_monotone[:, np.newaxis], self.counts, made.counts)
         return replace(made, counts=counts)
 
-    def quantile(self, p: NDArray[np.float64], *, by_thresholds: bool) -> NDArray[Any]:
+    def quantile(self, p: NDArray[np.float64], method: QuantileMethod) -> NDArray[Any]:
         """Return quantiles, (B, P), at (P,) probabilities."""
         cells = crossings_of_rows(self.counts, self.n, p)
-        if by_thresholds:
+        if method == "inverted_cdf":
             return self.grid.shown(np.asarray(self.grid.positions[cells]))
-        whole = self._are_whole
-        return self.grid.shown(
-            within_rows(cells, p, self.counts, self.n, self.grid, whole), whole=whole
-        )
+        given = self.grid, self._are_whole
+        if method == "cubic":  # its slopes are those of one curve
+            rows = zip(cells, self.counts, self.n.tolist(), strict=True)
+            found = np.stack([within_cubic(at, p, own, n, *given) for at, own, n in rows])
+        else:
+            found = within_rows(cells, p, self.counts, self.n, *given)
+        return self.grid.shown(found, whole=self._are_whole)
 
     def band(self, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of intervals for F, (B, N) each, as ``CDF.band`` of each curve."""

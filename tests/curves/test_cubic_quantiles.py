@@ -114,3 +114,15 @@ def test_other_methods_are_refused():
         curve.quantile(0.5, method="quadratic")
     with pytest.raises(ParameterError, match="method"):
         curve.quantile_interval(0.5, method="cubic")
+
+
+def test_groups_have_the_quantiles_of_their_curves():
+    values, by = np.random.default_rng(1).normal(50, 10, 400), np.repeat(["a", "b"], [150, 250])
+    grid, how = dp.Grid.uniform(0, 100, 16), {"by": by, "groups": ["a", "b"]}
+    for integers in (None, True):
+        groups = dp.cdf(np.rint(values), grid, epsilon=1.0, integers=integers, **how)
+        found = groups.quantile([[0.1, 0.5], [0.9, 1.0]], method="cubic")
+        own = [
+            curve.quantile([[0.1, 0.5], [0.9, 1.0]], method="cubic") for curve in groups.values()
+        ]
+        np.testing.assert_array_equal(found, own)
