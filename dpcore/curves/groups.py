@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from ..errors import DtypeError, ParameterError, shown
+from ..errors import ParameterError
 from ..privacy.guarantees import Privacy, within_group
 from . import arrow, colours, forms
+from .by_groups import LABEL, ByGroups
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
 from .inversion import Method, QuantileMethod
-from .plots import shortly
 from .rows import CurveRows
 from .smoothing import Norm
-from .stored import Stored, header, one_of
+from .stored import header, one_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
-__all__ = ["LABEL", "GroupedCDF", "check_groups", "line_of_groups", "of_group", "place_of"]
+__all__ = ["GroupedCDF", "of_group"]
 
 _ACROSS = 3  # pictures in a row
-_MOST_REPR = 88
-
-
-def _dumped(label: Any) -> Any:
-    if isinstance(label, bytes) or (isinstance(label, float) and math.isinf(label)):
-        raise ParameterError("groups", label, "must be strings or finite numbers in JSON")
-    return label
-
-
-LABEL = forms.form(_dumped, forms.PLAIN["load"])
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class GroupedCDF(Mapping[Any, CDF], Stored):
+class GroupedCDF(ByGroups[CDF]):
     """Released curves of disjoint groups of records: a mapping from each label to its curve.
 
     ``dpcore.cdf(..., by=labels)`` makes it.
@@ -85,8 +73,7 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
 
     def __post_init__(self) -> None:
         _check.instance("curves", self.curves, tuple | CurveRows, "must be a tuple")
-        check_groups(self.groups, self.curves)
-        object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
+        self._keep_places()
         if isinstance(self.curves, CurveRows):
             kinds = (
                 kind._replace(privacy=within_group(kind.privacy)) for kind in self.curves.kinds
@@ -98,24 +85,10 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
             object.__setattr__(self, "curves", tuple(map(of_group, self.curves)))
         _ = self.privacy  # refuses guarantees without a common form
 
-    @property
-    def privacy(self) -> Privacy:
-        """The cost of all curves together: the largest guarantee, as no record is in two groups.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.Grid([1.0, 2.0])
-        >>> values, by = [1, 2] * 9, ["a", "b"] * 9
-        >>> dp.cdf(values, grid, by=by, groups=["a", "b"], epsilon=50.0).privacy.epsilon
-        50.0
-        """
+    def _costs(self) -> Iterable[Privacy]:
         if isinstance(self.curves, CurveRows):
-            return self.curves.privacy
-        return reduce(operator.or_, (curve.privacy for curve in self.curves))
-
-    def __getitem__(self, group: Any) -> CDF:
-        return self.curves[place_of(self._place, group)]
+            return [self.curves.privacy]
+        return ByGroups._costs(self)
 
     @property
     def n(self) -> NDArray[np.int64]:
@@ -414,15 +387,6 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         """
         return cls(*arrow.groups_of(header(cls), table))
 
-    def __hash__(self) -> int:
-        return hash(frozenset(self.items()))  # mappings are equal in any order
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
     def plot(self, *, level: float = 0.95, **line: Any) -> Any:
         """Draw each curve in a picture of its own, with shared axes. Needs the extra ``plot``.
 
@@ -467,40 +431,6 @@ class GroupedCDF(Mapping[Any, CDF], Stored):
         for ax in axes[len(self) :]:
             figure.delaxes(ax)
         return np.array(axes[: len(self)])
-
-    def __repr__(self) -> str:
-        return line_of_groups("GroupedCDF", self.groups, self.privacy)
-
-
-def check_groups(labels: tuple[Any, ...], curves: Sequence[Any]) -> None:
-    """Refuse what is not a tuple of different labels, one for each of the curves."""
-    _check.instance("groups", labels, tuple, "must be a tuple")
-    for label in labels:
-        if not isinstance(label, bool | int | float | str | bytes) or label != label:
-            what = "must hold numbers (not NaN), strings or bytes"
-            raise DtypeError("groups", type(label).__name__, what)
-    if not labels or len(set(labels)) != len(labels):
-        raise ParameterError("groups", labels, "must hold one or more, all different")
-    if len(curves) != len(labels):
-        raise ParameterError("curves", len(curves), f"must be as many as groups, {len(labels)}")
-
-
-def place_of(places: Mapping[Any, int], group: Any) -> int:
-    """Return the place of a group, or raise a KeyError."""
-    try:
-        return places[group]
-    except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
-        raise KeyError(group) from None
-
-
-def line_of_groups(kind: str, groups: Sequence[Any], privacy: Privacy) -> str:
-    """Return the representation of curves by groups: a line."""
-    start, end = f"<{kind} of {len(groups)}: ", f"; {shortly(privacy)}>"
-    names = ", ".join(map(shown, groups))
-    room = _MOST_REPR - len(start) - len(end)
-    if len(names) > room:
-        names = names[: room - 3] + "..."
-    return f"{start}{names}{end}"
 
 
 def of_group(curve: CDF) -> CDF:

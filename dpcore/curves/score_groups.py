@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 from .. import _check
-from ..privacy.guarantees import Privacy
 from . import forms
-from .groups import LABEL, check_groups, line_of_groups, of_group, place_of
+from .by_groups import LABEL, ByGroups
+from .groups import of_group
 from .scores import ScoreCurves
-from .stored import Stored, one_of
+from .stored import one_of
 
 __all__ = ["GroupedScores"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class GroupedScores(Mapping[Any, ScoreCurves], Stored):
+class GroupedScores(ByGroups[ScoreCurves]):
     """Released scores of disjoint groups of records: a mapping from each label to its curves.
 
     ``dpcore.score_curves(..., by=labels)`` makes it.
@@ -60,18 +57,12 @@ class GroupedScores(Mapping[Any, ScoreCurves], Stored):
 
     def __post_init__(self) -> None:
         _check.instance("curves", self.curves, tuple, "must be a tuple")
-        check_groups(self.groups, self.curves)
+        self._keep_places()
         for curves in self.curves:
             _check.instance("curves", curves, ScoreCurves, "must hold ScoreCurves")
         own = (replace(curves, joint=of_group(curves.joint)) for curves in self.curves)
         object.__setattr__(self, "curves", tuple(own))
-        object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
         _ = self.privacy  # refuses guarantees without a common form
-
-    @property
-    def privacy(self) -> Privacy:
-        """The cost of all curves together: the largest guarantee, as no record is in two groups."""
-        return reduce(operator.or_, (curves.privacy for curves in self.curves))
 
     def isotonic(self) -> GroupedScores:
         """Return the groups with the curves that ``ScoreCurves.isotonic`` makes of each.
@@ -86,18 +77,3 @@ class GroupedScores(Mapping[Any, ScoreCurves], Stored):
         array([ 0., 10.])
         """
         return GroupedScores(self.groups, tuple(curves.isotonic() for curves in self.curves))
-
-    def __getitem__(self, group: Any) -> ScoreCurves:
-        return self.curves[place_of(self._place, group)]
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.items()))  # mappings are equal in any order
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def __repr__(self) -> str:
-        return line_of_groups("GroupedScores", self.groups, self.privacy)

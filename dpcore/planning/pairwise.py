@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from .. import _check
 from .._sealed import sealed
 from ..curves import forms
+from ..curves.by_groups import LABEL
 from ..curves.cdf import CDF
-from ..curves.groups import LABEL
 from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 from .. import _check
 from ..curves import forms
-from ..curves.groups import LABEL, check_groups, line_of_groups, place_of
-from ..curves.stored import Stored, one_of
-from ..privacy.guarantees import Privacy
+from ..curves.by_groups import LABEL, ByGroups
+from ..curves.stored import one_of
 from .roc import ROC
 
 __all__ = ["GroupedROC"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class GroupedROC(Mapping[Any, ROC], Stored):
+class GroupedROC(ByGroups[ROC]):
     """ROC curves of disjoint groups of records: a mapping from each label to its curve.
 
     ``dpcore.roc_curve(..., by=labels)`` makes it. Groups share no record, and their noise is
@@ -59,28 +55,7 @@ class GroupedROC(Mapping[Any, ROC], Stored):
 
     def __post_init__(self) -> None:
         _check.instance("curves", self.curves, tuple, "must be a tuple")
-        check_groups(self.groups, self.curves)
+        self._keep_places()
         for roc in self.curves:
             _check.instance("curves", roc, ROC, "must hold ROC curves")
-        object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
         _ = self.privacy  # refuses guarantees without a common form
-
-    @property
-    def privacy(self) -> Privacy:
-        """The cost of all curves together: the largest guarantee, as no record is in two groups."""
-        return reduce(operator.or_, (roc.privacy for roc in self.curves))
-
-    def __getitem__(self, group: Any) -> ROC:
-        return self.curves[place_of(self._place, group)]
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.items()))  # mappings are equal in any order
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def __repr__(self) -> str:
-        return line_of_groups("GroupedROC", self.groups, self.privacy)
