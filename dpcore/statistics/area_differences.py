@@ -109,4 +109,4 @@ def _interval(first: ROC, second: ROC, level: float, *, sampling: bool) -> Inter
             drawn = ours.sampling_deviation(ties) + theirs.sampling_deviation(of_other)
         reach = width * math.hypot(*noise, drawn)
         ends.append(ours.area(ties) - theirs.area(of_other) + sign * reach)
-    return Interval(max(ends[0], -1.0), min(ends[1], 1.0))
+    return Interval(*(min(max(end, -1.0), 1.0) for end in ends))

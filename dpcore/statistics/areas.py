@@ -123,7 +123,8 @@ class BucketedScores:
         drawn = [self.sampling_deviation(tie) if sampling else 0.0 for tie in ties]
         below, above = (width * np.hypot(self.deviations(*ties), drawn)).tolist()
         low, high = self.area(ties[0]) - below, self.area(ties[1]) + above
-        return Interval(max(low, 0.0), min(high, 1.0))
+        # Areas of raw counts may be outside.
+        return Interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))
 
     def may_be_noise(self, width: float) -> bool:
         """Return whether the size of a class is within ``width`` deviations of its noise."""
@@ -152,9 +153,9 @@ class BucketedScores:
 
 
 def _variance(values: Reals, weights: Reals) -> float:
-    """Return the variance of values, weighted by numbers of records."""
+    """Return the variance of values, weighted by numbers of records, of which noise may be < 0."""
     weights = weights / weights.sum()
-    return float(np.sum(weights * (values - np.sum(weights * values)) ** 2))
+    return max(float(np.sum(weights * (values - np.sum(weights * values)) ** 2)), 0.0)
 
 
 def area_of(negatives: Reals, positives: Reals, ties: Ties) -> Reals:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from dpcore.mechanisms import (
     NoNoise,
     ToeplitzGaussian,
 )
-from dpcore.statistics import ROC, ScoreHistogram
+from dpcore.statistics import ROC, ScoreHistogram, auc_difference_interval
 from tests.statistics.scored_records import area_of_ranks, ranked
 
 RNG = np.random.default_rng
@@ -128,3 +130,16 @@ def test_a_class_that_may_be_noise_has_no_area(isotonic):
     with pytest.warns(dp.DpcoreWarning):
         roc = dp.roc_curve(labels, scores, grid=GRID, epsilon=0.1, rng=rng, isotonic=isotonic)
     assert roc.auc_interval() == ROC(roc.curves).auc_interval() == (0.0, 1.0)
+
+
+def test_intervals_of_areas_of_raw_counts_are_within_their_bounds():
+    grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
+    scores = np.linspace(0, 1, 40)
+    raw = dp.score_curves([0] * 20 + [1] * 20, scores, grid, Histogram(5.0), isotonic=False)
+    counts = np.cumsum([0, 20, 0, 0, 15, 15, 0, -10]).astype(raw.joint.counts.dtype)
+    curves = replace(raw, joint=replace(raw.joint, counts=counts))
+    roc, wrong = ROC(curves), ROC(dp.score_curves([1, 0], [0.1, 0.9], grid, NoNoise()))
+    assert (roc.auc, wrong.auc) == (1.5, 0.0)
+    assert roc.auc_interval(0.1) == (1.0, 1.0)  # it was (1.47, 1)
+    assert roc.population_auc_interval(0.5) == (1.0, 1.0)  # a variance below 0 had no root
+    assert auc_difference_interval(wrong, roc, 0.1) == (-1.0, -1.0)
