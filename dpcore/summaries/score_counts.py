@@ -105,7 +105,8 @@ def score_counts_of_groups(
         }
         return sum_of_parts(partial(score_counts_of_groups, **how), *columns)
     of_labels, of_scores, of_groups = columns
-    of_labels.check_index(of_groups)
+    for column in (of_labels, of_scores):
+        column.check_index(of_groups)
     is_positive, scores, has_no_label = _given(of_labels, of_scores, pos_label, nan_policy)
     if nan_policy == "raise" and np.isnan(scores).any():
         raise MissingValueError(of_scores.argument)

@@ -167,6 +167,9 @@ def test_errors_name_the_arguments():
     refused(r"\bby\b", groups=["a"])
     refused(r"\bby\b", by=BY[:2], groups=["a"])
     refused("groups", dp.DtypeError, by=[1] * 6, groups=["a"])
+    other = pd.Series(BY, index=range(6, 0, -1))
+    with pytest.raises(dp.ParameterError, match="by must have the index of y_score"):
+        dp.roc_curve(LABELS, pd.Series(SCORES), GRID, by=other, groups=["a"], epsilon=1.0)
     refused("neighbours.*give by", neighbours=WITHIN)
     refused("neighbours", by=BY, groups=["a"], neighbours="replace-one")
     pair = {"mechanism": (Hierarchy(1.0), Hierarchy(1.0)), "epsilon": None}
