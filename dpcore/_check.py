@@ -217,6 +217,13 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
         raise DtypeError(argument, type(value).__name__, requirement) from None
 
 
+def in_order(argument: str, value: object, requirement: str) -> list[Any]:
+    """Return the items of an iterable, which must have an order: sets have another in each run."""
+    if isinstance(value, set | frozenset):
+        raise DtypeError(argument, type(value).__name__, requirement)
+    return items(argument, value, requirement)
+
+
 def path(argument: str, value: object, requirement: str) -> str:
     """Return a path that the operating system could have: text, or bytes as the system's text."""
     name = os.fspath(value) if isinstance(value, str | os.PathLike) else None

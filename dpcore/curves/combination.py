@@ -189,7 +189,7 @@ def _curves(curves: object) -> list[CDF]:
         what = "must be a list of curves of the same records: use combine for curves of groups"
         raise DtypeError("curves", type(curves).__name__, what)
     what = "must be a list of curves (CDF): write [first, second]"
-    listed = _check.items("curves", curves, what)
+    listed = _check.in_order("curves", curves, what)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
     known = Noises()
@@ -217,7 +217,7 @@ def _as(given: Sequence[CDF], made: CDF) -> CDF:
 
 def _shares(weights: object, size: int) -> list[float]:
     """Return the weights divided by their sum, all above 0, or raise."""
-    listed = _check.items("weights", weights, "must hold numbers")
+    listed = _check.in_order("weights", weights, "must hold numbers")
     checked = [_check.positive("weights", weight) for weight in listed]
     if len(checked) != size:
         raise ParameterError("weights", checked, f"must be {size}, one for each curve")

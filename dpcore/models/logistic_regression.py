@@ -260,7 +260,7 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
     requirement = "must be the labels of negatives and positives, in this order"
     if isinstance(classes, AbstractSet):  # the order of a set differs between processes
         raise DtypeError("classes", type(classes).__name__, requirement)
-    pair = _check.items("classes", classes, requirement)
+    pair = _check.in_order("classes", classes, requirement)
     if len(pair) != 2:
         raise ParameterError("classes", classes, "must be two labels, of negatives and positives")
     kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in pair]

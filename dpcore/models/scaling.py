@@ -45,7 +45,7 @@ class Bounds:
         if given is None:
             what = "must be public (lower, upper): bounds taken from the data are not private"
             raise ParameterError(argument, None, what)
-        pair = _check.items(argument, given, "must be a pair: (lower, upper)")
+        pair = _check.in_order(argument, given, "must be a pair: (lower, upper)")
         if len(pair) != 2:
             raise ParameterError(argument, given, "must be a pair: (lower, upper)")
         lower, upper = (_side(argument, side, columns) for side in pair)

@@ -189,7 +189,7 @@ def _for_both_axes(argument: str, value: Any) -> tuple[Any, Any]:
     """Return a pair; one number counts for both axes."""
     if not isinstance(value, tuple | list | np.ndarray):
         return value, value
-    both = _check.items(argument, value, "must be one number, or two")
+    both = _check.in_order(argument, value, "must be one number, or two")
     if len(both) != 2:
         raise ParameterError(argument, value, "must be one number, or two")
     return both[0], both[1]

@@ -55,7 +55,7 @@ def labels_of(groups: Sequence[Label], argument: str = "groups") -> tuple[Label,
     """Return public labels as values of Python; refuse what ``public_groups`` refuses."""
     if isinstance(groups, str | bytes):  # it would be split into its letters
         raise DtypeError(argument, type(groups).__name__, "must be a list of labels")
-    listed = _check.items(argument, groups, "must be a list of labels")
+    listed = _check.in_order(argument, groups, "must be a list of labels")
     labels = [_plain(argument, label) for label in listed]
     if len({kind_of(type(label)) for label in labels}) > 1:
         raise DtypeError(argument, "several types", "must all be numbers, or strings, or bytes")

@@ -96,7 +96,7 @@ class TableGrid:
         """
         is_array = isinstance(shape, np.ndarray) and shape.ndim > 0
         is_pair = isinstance(shape, tuple | list) or is_array
-        sizes = _check.items("shape", shape if is_pair else (shape, shape), "must be integers")
+        sizes = _check.in_order("shape", shape if is_pair else (shape, shape), "must be integers")
         if len(sizes) != 2:
             raise ParameterError("shape", shape, "must be one or two integers")
         width, height = (_check.integer("shape", size, 1, MOST_CELLS) for size in sizes)

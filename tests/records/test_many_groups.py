@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dpcore as dp
-from dpcore.errors import ParameterError
+from dpcore.errors import DtypeError, ParameterError
 from dpcore.records.column import Column
 from dpcore.records.labels import places
 from dpcore.summaries.group_counts import group_counts
@@ -157,6 +157,18 @@ def test_workers_count_parts_and_one_release_reads_the_sum():
     released = dp.cdf_from_counts(sum(parts), grid, **how, rng=np.random.default_rng(2))
     same = dp.cdf(values, grid, by=by, **how, rng=np.random.default_rng(2))
     assert np.array_equal(released.counts, same.counts)
+
+
+def test_groups_in_a_set_are_refused_because_workers_would_add_rows_in_different_orders():
+    grid, groups = GRIDS[0], {"a", "b", "c"}
+    rows = np.ones((3, grid.size), np.int64)
+    with pytest.raises(DtypeError, match="groups must be a list of labels; got set"):
+        dp.group_counts([0.5], ["a"], grid, groups)
+    with pytest.raises(DtypeError, match="groups must be a list of labels; got frozenset"):
+        dp.cdf_from_counts(rows, grid, groups=frozenset(groups), epsilon=1.0)
+    curves = [dp.cdf([0.5], grid, epsilon=1.0) for _ in range(2)]
+    with pytest.raises(DtypeError, match="weights must hold numbers; got set"):
+        dp.combine(curves, {0.25, 0.75})
 
 
 def test_more_groups_than_cells_have_numbers_are_refused_before_records_are_read():

@@ -115,14 +115,14 @@ class Together(Function):
     precision: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        parts = tuple(_check.items("parts", self.parts, "must be functions"))
+        parts = tuple(_check.in_order("parts", self.parts, "must be functions"))
         for part in parts:
             check_function("parts", part)
         if not parts or sum(part.size for part in parts) > MOST_SIZE:
             raise ParameterError("parts", len(parts), "must be 1 or more, of 2^24 values in all")
         object.__setattr__(self, "parts", parts)
         if self.precision is not None:
-            given = _check.items("precision", self.precision, "must be numbers")
+            given = _check.in_order("precision", self.precision, "must be numbers")
             if len(given) != len(parts):
                 what = f"must be {len(parts)} numbers, one for each part"
                 raise ParameterError("precision", len(given), what)

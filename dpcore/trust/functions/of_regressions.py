@@ -69,7 +69,7 @@ class RegressionSums(Function):
             given = type(self.fit_intercept).__name__
             raise DtypeError("fit_intercept", given, "must be a bool")
         object.__setattr__(self, "fit_intercept", bool(self.fit_intercept))
-        sides: Any = _check.items("x_bounds", self.x_bounds, "must be a pair: (lower, upper)")
+        sides: Any = _check.in_order("x_bounds", self.x_bounds, "must be a pair: (lower, upper)")
         features = max((_check.array("x_bounds", side, "iuf").size for side in sides), default=1)
         if features**2 > 2 * MOST_SIZE - 16 * features:
             raise ParameterError("x_bounds", features, "must be of fewer features: 2^24 sums")
