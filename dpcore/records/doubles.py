@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..errors import DtypeError, ParameterError
 from . import object_kinds, times
 
-__all__ = ["CHUNK", "REQUIREMENT", "Chunk", "checked_kind", "chunks"]
+__all__ = ["CHUNK", "REQUIREMENT", "Chunk", "checked_kind", "chunks", "numbers_of"]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
@@ -55,6 +56,18 @@ def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chu
         return
     for start in range(0, array.size, CHUNK):
         yield _rounded_up(array[start : start + CHUNK])
+
+
+def numbers_of(argument: str, given: object, requirement: str = REQUIREMENT) -> NDArray[Any]:
+    """Return real numbers, of any shape. Whether they are refused depends on types alone.
+
+    To NumPy, a list with 2^64 or a fraction is one of objects. Their doubles are those of curves.
+    """
+    array = _check.array(argument, given, "biufO", requirement)
+    if array.dtype.kind != "O":
+        return array
+    made = [np.zeros(0), *chunks(array.reshape(-1), argument, requirement)]
+    return np.concatenate(made).reshape(array.shape)
 
 
 def _doubles(

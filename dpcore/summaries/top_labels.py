@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import ParameterError
 from ..records.column import Column
+from ..records.doubles import numbers_of
 from ..records.labels import Label, places
 from .group_counts import labels_of
 
@@ -93,14 +94,14 @@ def top_label(y_true: Any, y_prob: Any, classes: Sequence[Label]) -> TopLabels:
     for one in (column, rows):
         one.check_in_memory()
     column.check_index(rows)
-    probabilities = _check.array("y_prob", y_prob, "fiu")
+    probabilities = numbers_of("y_prob", y_prob)
     place, is_missing = places(column, labels, "classes")
     if probabilities.shape != (place.size, len(labels)):
         shape = f"({place.size}, {len(labels)})"
         what = f"must have a row for each label and a column for each class, {shape}"
         raise ParameterError("y_prob", probabilities.shape, what)
     likeliest = probabilities.argmax(axis=1)  # of a row with NaN, the place of the NaN
-    confidence = probabilities[np.arange(place.size), likeliest].astype(np.float64)
+    confidence = _check.doubles(probabilities[np.arange(place.size), likeliest])
     if is_missing is not None:
         confidence[is_missing] = np.nan
     return TopLabels(likeliest == place, confidence)

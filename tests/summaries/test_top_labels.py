@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -36,6 +41,18 @@ def test_labels_may_be_in_any_column(labels, classes):
     own = dp.top_label(labels, pd.DataFrame(PROB.astype(np.float32)), classes)
     assert own.is_right.tolist() == [True, False, True, True]
     assert own.confidence == pytest.approx([0.7, 0.4, 0.8, 0.5])
+
+
+@pytest.mark.parametrize("odd", [None, 2**64, 2**2000, Fraction(1, 4), Decimal("nan"), pd.NA, True])
+@pytest.mark.parametrize("make", [list, pd.DataFrame, partial(np.array, dtype=object)])
+def test_no_record_decides_whether_lists_of_probabilities_are_refused(make, odd):
+    prob = PROB.tolist()
+    prob[1][0] = odd
+    own = dp.top_label(TRUE, make(prob), CLASSES)
+    assert own.is_right[[0, 2, 3]].tolist() == [True, True, True]
+    assert own.confidence[[0, 2, 3]].tolist() == [0.7, 0.8, 0.5]
+    least = {2**64: 2.0**64, 2**2000: math.inf, Fraction(1, 4): 0.4, True: 1.0}.get(odd, math.nan)
+    assert own.confidence[1] == pytest.approx(least, nan_ok=True)
 
 
 def test_each_record_counts_alone():
@@ -87,9 +104,11 @@ def test_errors_name_the_arguments():
     refused("y_prob", y_prob=PROB[:3])
     refused("y_prob", y_prob=PROB[:, 0])
     refused("y_prob", dp.DtypeError, y_prob=PROB.astype(str))
+    refused("y_prob", dp.DtypeError, y_prob=[[0.7, "0.2", 0.1]] * 4)
     refused("classes", classes=["a", "b", "b"])
     refused("classes must hold two", classes=["a"])
     refused("classes", dp.DtypeError, classes="abc")
+    refused("classes must be a list", dp.DtypeError, classes=set(CLASSES))  # in which order?
     refused("classes", dp.DtypeError, classes=["a", 1, 2])
     refused("classes", dp.DtypeError, classes=["a", None, "b"])
     refused("classes", dp.DtypeError, y_true=[0, 1, 1, 0])

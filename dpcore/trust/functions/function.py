@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import DpcoreError, FormatError, MissingValueError, ParameterError, shown
-from ...records.doubles import chunks
+from ...records.doubles import numbers_of
 from .bounds import Bound
 
-__all__ = ["MOST_BITS", "Function", "check_function", "function_from", "numbers_of"]
+__all__ = ["MOST_BITS", "Function", "check_function", "function_from"]
 
 _NUMBERS: Final = "must be numbers"
 MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
@@ -107,7 +107,7 @@ class Function(ABC):
         >>> Identity(0, 1).records([0.25, 0.5]).shape
         (2, 1)
         """
-        array = numbers_of(argument, given)
+        array = numbers_of(argument, given, _NUMBERS)
         if array.ndim == 1:
             array = array[:, np.newaxis]
         if array.ndim != 2 or array.shape[1] < self.numbers:
@@ -158,18 +158,6 @@ class Function(ABC):
             raise
         except (TypeError, RecursionError):
             raise FormatError(f"a function {cls.name!r} with other fields") from None
-
-
-def numbers_of(argument: str, given: object) -> NDArray[Any]:
-    """Return real numbers, of any shape. Whether they are refused depends on types alone.
-
-    To NumPy, a list with 2^64 or a fraction is one of objects. Their doubles are those of curves.
-    """
-    array = _check.array(argument, given, "biufO", _NUMBERS)
-    if array.dtype.kind != "O":
-        return array
-    made = [np.zeros(0), *chunks(array.reshape(-1), argument, _NUMBERS)]
-    return np.concatenate(made).reshape(array.shape)
 
 
 def check_function(argument: str, function: object) -> None:

@@ -14,7 +14,8 @@ from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import Source, below, random_bytes, source
-from ..functions.function import Function, numbers_of
+from ...records.doubles import numbers_of
+from ..functions.function import Function
 from . import wire
 from .enrolment import Ticket
 from .parameters import Protocol
@@ -259,7 +260,7 @@ def _records(given: ArrayLike, function: Function, records: int | None) -> NDArr
     """Return the records of a client, (n, a), for a function."""
     if records is None:
         return function.records(given)
-    one = numbers_of("record", given).reshape(-1)
+    one = numbers_of("record", given, "must be numbers").reshape(-1)
     if one.size != function.numbers:
         what = f"must be one record, of {function.numbers} numbers"
         raise ParameterError("record", f"{one.size} numbers", what)
