@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any, Final, Literal, Self
 
@@ -258,8 +257,6 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 def _checked_classes(classes: object) -> tuple[Label, Label]:
     """Return two different labels of one kind."""
     requirement = "must be the labels of negatives and positives, in this order"
-    if isinstance(classes, AbstractSet):  # the order of a set differs between processes
-        raise DtypeError("classes", type(classes).__name__, requirement)
     pair = _check.in_order("classes", classes, requirement)
     if len(pair) != 2:
         raise ParameterError("classes", classes, "must be two labels, of negatives and positives")
