@@ -32,6 +32,7 @@ from .inversion import (
     Method,
     QuantileMethod,
     are_whole,
+    cell_ends,
     crossings,
     places,
     rises,
@@ -579,8 +580,9 @@ class CDF(Stored):
         >>> curve.mean()
         50.5
         """
-        low, high = self._cells()
-        mean = np.sum(self._masses() * (low / 2 + high / 2))
+        low, high, unit = cell_ends(self.grid, self._are_whole)
+        with np.errstate(over="ignore"):  # raw counts may have any size
+            mean = np.sum(self._masses() * (low / 2 + high / 2)) * unit
         return float_or_array(self.grid.shown(np.asarray(mean)))
 
     def std(self) -> Any:
@@ -1089,41 +1091,33 @@ class CDF(Stored):
         """Return the share of records in each cell, (N,)."""
         return np.diff(self.counts, prepend=0) / self.n
 
-    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the least and the largest place of records in each cell, each (N,)."""
-        cells = np.arange(self.grid.size)
-        low, high = (places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0))
-        return low, high
-
     def _deviation(self) -> float:
         masses = self._monotone()._masses()
-        low, high = self._cells()
-        with np.errstate(over="ignore"):
-            centres = low / 2 + high / 2
-            inside = (high - low) ** 2  # for m whole numbers, it is (m^2 - 1) / 12 steps^2
-            if self._are_whole:
-                inside = inside + 2 * self.grid.step * (high - low)
-            around = (centres - np.sum(masses * centres)) ** 2
-            return math.sqrt(float(np.sum(masses * (around + inside / 12))))
+        low, high, unit = cell_ends(self.grid, self._are_whole)
+        centres = low / 2 + high / 2
+        inside = (high - low) ** 2  # for m whole numbers, it is (m^2 - 1) / 12 steps^2
+        if self._are_whole:
+            inside = inside + 2 * self.grid.step * (high - low) / unit
+        around = (centres - np.sum(masses * centres)) ** 2
+        return math.sqrt(float(np.sum(masses * (around + inside / 12)))) * unit
 
     def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
         """Return the ends of the interval. The noise of F_k has the width of a cell as weight."""
         curve = self._monotone()  # masses below 0 would exchange the ends of wide cells
         width, masses, share = deviations(level), curve._masses(), curve.counts / self.n
         of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
+        *places, unit = cell_ends(self.grid, self._are_whole)
+        reach = places[0][0] * unit, places[1][-1] * unit
         ends = []
-        for sign, place in zip((-1.0, 1.0), self._cells(), strict=True):
+        for sign, place in zip((-1.0, 1.0), places, strict=True):
             steps = np.diff(place)
             noise = np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps)
-            mean = np.sum(masses * place) + sign * width * math.hypot(noise, sampling)
-            ends.append(np.asarray(np.clip(mean, *self._reach())))
+            mean = np.sum(masses * place) + sign * width * math.hypot(noise, sampling / unit)
+            with np.errstate(over="ignore"):
+                ends.append(np.asarray(np.clip(mean * unit, *reach)))
         if not math.isfinite(self.grid.start):
             ends[0] = np.asarray(-np.inf)
         return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
-
-    def _reach(self) -> tuple[float, float]:
-        low, high = self._cells()
-        return float(low[0]), float(high[-1])
 
     def _up_to(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of records up to each edge, with parts of cells."""

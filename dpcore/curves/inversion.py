@@ -21,6 +21,7 @@ __all__ = [
     "QuantileMethod",
     "are_whole",
     "between",
+    "cell_ends",
     "crossings",
     "least_whole",
     "places",
@@ -245,6 +246,17 @@ def places(
     least = np.where(cells == 0, np.ceil(first / step) - 1.0, least)  # this cell includes its ends
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
     return np.where(least < most, whole, nearest) * step + 0.0  # adding 0.0 changes -0.0 to 0.0
+
+
+def cell_ends(grid: Grid, integers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the least and the largest place of records in each cell, each (N,), and their unit.
+
+    The unit is 1, or larger where sums of places times counts would leave the doubles.
+    """
+    cells = np.arange(grid.size)
+    low, high = (places(cells, share, grid, integers) for share in (0.0, 1.0))
+    unit = 2.0**600 if max(abs(low[0]), abs(high[-1])) > 2.0**400 else 1.0
+    return low / unit, high / unit, unit
 
 
 def least_whole(grid: Grid) -> tuple[float, float]:

@@ -29,6 +29,7 @@ from .confidence import (
 from .inversion import (
     QuantileMethod,
     are_whole,
+    cell_ends,
     crossings_of_rows,
     places,
     within_cubic,
@@ -269,15 +270,16 @@ class CurveRows(Sequence[CDF]):
 
     def mean(self) -> NDArray[Any]:
         """Return the means, (B,)."""
-        cells = np.arange(self.grid.size)
-        low, high = (places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0))
+        low, high, unit = cell_ends(self.grid, self._are_whole)
         centres = low / 2 + high / 2
-        return self.grid.shown(self._sums(lambda masses: np.sum(masses * centres, axis=1)))
+        sums = self._sums(lambda masses: np.sum(masses * centres, axis=1))
+        with np.errstate(over="ignore"):  # raw counts may have any size
+            return self.grid.shown(sums * unit)
 
     def mean_interval(self, width: float) -> Interval[Any]:
         """Return intervals of so many deviations for the means, (B,) each."""
-        rows, cells = self.monotone(), np.arange(self.grid.size)
-        ends = [places(cells, share, self.grid, self._are_whole) for share in (0.0, 1.0)]
+        rows = self.monotone()
+        *ends, unit = cell_ends(self.grid, self._are_whole)
         found = []
         for sign, place in zip((-1.0, 1.0), ends, strict=True):
             steps = np.diff(place)
@@ -288,7 +290,9 @@ class CurveRows(Sequence[CDF]):
                 wide = np.where(steps > 0.0, of_share[:, :-1], 0.0) * steps
                 noise[part] = np.sum(wide, axis=1)
             mean = rows._sums(lambda masses, at=place: np.sum(masses * at, axis=1))
-            found.append(np.clip(mean + sign * width * noise, ends[0][0], ends[1][-1]))
+            with np.errstate(over="ignore"):
+                mean = (mean + sign * width * noise) * unit
+            found.append(np.clip(mean, ends[0][0] * unit, ends[1][-1] * unit))
         if not math.isfinite(self.grid.start):
             found[0][:] = -np.inf
         return Interval(*map(self.grid.shown, found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from html import escape
 from typing import Any, Final
@@ -88,8 +89,10 @@ def picture(
     """
     at = np.unique(np.linspace(0, positions.size - 1, _MOST).round().astype(int))
     first, last = float(positions[0]), float(positions[-1])
-    scale = _WIDTH / (last / 2 - first / 2) / 2 if last > first else 0.0
-    x = 2 * (positions[at] / 2 - first / 2) * scale
+    # Halves do not overflow, and the least numbers have none.
+    half = 1.0 if math.isfinite(last - first) else 0.5
+    width = last * half - first * half
+    x = (positions[at] * half - first * half) / width * _WIDTH if width > 0.0 else np.zeros(at.size)
 
     def points(values: NDArray[np.float64]) -> list[str]:
         y = _HEIGHT * (1.0 - np.clip(values[at], 0.0, 1.0))

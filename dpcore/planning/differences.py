@@ -45,7 +45,9 @@ class Distance(NamedTuple):
         widths = np.zeros(grid.size)
         if statistic == "wasserstein":
             check_grid_of_numbers(argument, grid)
-            widths[:-1] = np.diff(grid.thresholds.astype(np.float64))
+            with np.errstate(over="ignore"):
+                gaps = np.diff(grid.thresholds.astype(np.float64))
+            widths[:-1] = np.minimum(gaps, np.finfo(np.float64).max)
         return cls(statistic, weights, widths, 1.0 / sum(1.0 / each for each in n))
 
     def __call__(self, differences: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,7 +62,10 @@ class Distance(NamedTuple):
             return np.asarray(highest - lowest)
         if self.statistic == "cramer-von-mises":
             return np.asarray(self.size * (differences**2 @ self.weights))
-        return np.asarray(np.abs(differences) @ self.widths)
+        with np.errstate(
+            over="ignore"
+        ):  # raw counts may have any size, so an area may be too large
+            return np.asarray(np.abs(differences) @ self.widths)
 
 
 def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

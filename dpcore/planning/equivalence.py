@@ -201,7 +201,8 @@ def _largest_area(first: _Known, second: _Known, widths: Reals) -> float:
         above.function[above.after] - below.function[below.before]
         for above, below in ((first, second), (second, first))
     ]
-    return float(np.maximum(*gaps) @ widths[:-1])
+    with np.errstate(over="ignore"):
+        return float(np.maximum(*gaps) @ widths[:-1])
 
 
 def _of_area(
@@ -217,8 +218,9 @@ def _of_area(
     for some in blocks(simulations, widths.size):
         rows = some.stop - some.start
         first, second = above.errors(rows, rng), below.errors(rows, rng)
-        areas = (first[:, above.after] - second[:, below.before]) @ widths[:-1]
-        reached += int(np.count_nonzero(areas <= excess))
+        with np.errstate(over="ignore", invalid="ignore"):  # areas may be too large
+            areas = (first[:, above.after] - second[:, below.before]) @ widths[:-1]
+        reached += int(np.count_nonzero(~(areas > excess)))
     return (1.0 + reached) / (1.0 + simulations)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
-from ..curves.inversion import are_whole, places
+from ..curves.inversion import are_whole, cell_ends
 from ..curves.shapes import float_or_array
 from ..errors import ParameterError
 from ..summaries.grid import check_grid_of_numbers
@@ -366,11 +366,9 @@ class _Cells(NamedTuple):
         _check_curve(curve)
         curve = curve if curve.is_monotone else curve.isotonic()
         grid, whole = curve.grid, are_whole(curve.grid, curve.integers)
-        at = np.arange(grid.size)
-        low, high = (places(at, share, grid, whole) for share in (0.0, 1.0))
-        unit = 2.0**600 if max(abs(low[0]), abs(high[-1])) > 2.0**400 else 1.0
         behind = curve.counts.astype(np.float64)
-        return cls(curve, behind, low / unit, high / unit, grid.step if whole else 0.0, unit)
+        low, high, unit = cell_ends(grid, whole)
+        return cls(curve, behind, low, high, grid.step if whole else 0.0, unit)
 
     @classmethod
     def of_amounts(cls, curve: CDF) -> Self:

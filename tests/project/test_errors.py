@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -121,6 +122,34 @@ def test_edges_of_histograms_as_far_apart_as_doubles_go():
     counts, edges = curve.histogram([-1e308, 1e308])
     assert counts.tolist() == [1.0]
     assert edges.tolist() == [-1e308, 1e308]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::dpcore.DpcoreWarning")
+@pytest.mark.parametrize("isotonic", [True, False])
+@pytest.mark.parametrize("epsilon", [1.0, 1e-9])
+@pytest.mark.parametrize("ends", [(-1.7e308, 0.0, 1.7e308), (1e307, 1e308, 1.7e308)])
+def test_numbers_of_curves_over_grids_as_far_as_doubles_go(ends, epsilon, isotonic):
+    rng, mechanism = np.random.default_rng(1), mechanisms.Histogram(epsilon)
+    grid, near = dp.Grid(ends, lower=ends[0]), np.divide(ends, 2.0**1000)
+    curve = dp.cdf([ends[1]] * 30, grid, mechanism, isotonic=isotonic, rng=rng)
+    same = replace(curve, grid=dp.Grid(near, lower=near[0]))
+    groups = dp.GroupedCDF(("a",), (curve,))
+    with np.errstate(over="ignore"):
+        for number in ("mean", "std", "mean_interval", "population_mean_interval"):
+            expected = np.multiply(getattr(same, number)(), 2.0**1000)
+            assert getattr(curve, number)() == pytest.approx(expected, rel=1e-9), number
+        assert groups.mean() == pytest.approx(same.mean() * 2.0**1000, rel=1e-9)
+    assert np.ravel(groups.mean_interval()).tolist() == list(curve.mean_interval())
+    assert "nan" not in curve._repr_html_()
+    law = np.linspace(0.0, 1.0, 3)
+    test = dp.goodness_of_fit(curve, lambda _: law, "wasserstein", simulations=19)
+    assert test.pvalue > 0.0
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_pictures_of_curves_over_the_least_doubles():
+    grid = dp.Grid([5e-324, 1e-323, 1e-320], lower=0)
+    assert "nan" not in dp.cdf([0.0], grid, mechanisms.NoNoise())._repr_html_()
 
 
 @pytest.mark.parametrize("deviation", [1e300, 1e141])
