@@ -163,6 +163,26 @@ class Simulation:
             released = self.mechanism.release(cells, rng=rng, replicates=replicates)
         return self._processed(released.astype(np.float64))
 
+    def of_counts(self, replicates: int, rng: np.random.Generator) -> Reals:
+        """Return the counts of simulated releases whose knots are those of the curve.
+
+        Where the error is noise alone, they are those of ``of_records``. Otherwise the truth is a
+        straight line between knots, which are not found again: the errors of these releases,
+        (replicates, N), are those of counting.
+
+        Raises
+        ------
+        ParameterError
+            The errors of the mechanism are not noise alone at any thresholds.
+        """
+        knots, size = self.curve.knots, self.truth.size
+        if knots is None:
+            return self.of_records(replicates, rng)
+        places, at = np.arange(size), np.append(-1, knots)
+        noise = np.pad(self.of_noise(replicates, rng), ((0, 0), (1, 0)))
+        line = np.interp(places, at, np.append(0.0, self.truth[knots]))
+        return self._processed(np.stack([line + np.interp(places, at, row) for row in noise]))
+
     def of_population(
         self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
     ) -> Reals:

@@ -75,8 +75,30 @@ class _ClassByClass:
         knots: NDArray[np.int64] | None = None,
         n: int | None = None,
     ) -> NDArray[np.float64]:
-        what = "must be one mechanism: the noise of two, each for one class, is not simulated"
-        raise ParameterError("mechanism", self.description["name"], what)
+        """Return the noise of the joint curve, which is that of both classes' own curves.
+
+        The joint curve does not tell whether the end of one class was a knot: it is taken as one.
+        """
+        cells = size // 2
+        if knots is None:
+            own: list[Any] = [None, None]
+        else:
+            ends = [cells - 1, cells]
+            own = [
+                np.union1d(knots[knots < cells - 1], ends),
+                np.union1d(2 * cells - 2 - knots[(knots >= cells) & (knots < size - 1)], ends),
+            ]
+        drawn = [
+            mechanism.simulated_noise(cells + 1, replicates, each, knots=at, n=n)
+            for mechanism, each, at in zip(self.mechanisms, rng.spawn(2), own, strict=True)
+        ]
+        negatives, positives = drawn[0][:, :-1], -drawn[1][:, -2::-1]
+        between = (negatives[:, -1:] + positives[:, :1]) / 2
+        nothing = np.zeros((replicates, 1))
+        noise = np.hstack([negatives[:, :-1], between, positives[:, 1:], nothing])
+        if knots is None or cells - 1 in knots:
+            return np.asarray(noise)
+        return np.delete(noise, own[0].size - 2, axis=1)
 
     def describe(self) -> Mapping[str, str | int | float]:
         return self.description

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .. import _check
 from ..curves.confidence import Interval, deviations
 from ..curves.provenance import Noises
 from ..errors import ParameterError
+from .areas import reach
 from .roc import ROC
 
 __all__ = ["auc_difference_interval", "population_auc_difference_interval"]
@@ -107,6 +110,7 @@ def _interval(first: ROC, second: ROC, level: float, *, sampling: bool) -> Inter
         drawn = 0.0
         if sampling:
             drawn = ours.sampling_deviation(ties) + theirs.sampling_deviation(of_other)
-        reach = width * math.hypot(*noise, drawn)
-        ends.append(ours.area(ties) - theirs.area(of_other) + sign * reach)
+        hidden = np.append(ours.hidden(ties, sign), theirs.hidden(of_other, -sign))
+        off = reach(width, math.hypot(*noise, drawn), hidden)
+        ends.append(ours.area(ties) - theirs.area(of_other) + sign * off)
     return Interval(*(min(max(end, -1.0), 1.0) for end in ends))

@@ -1,10 +1,10 @@
-"""The area under a ROC curve that is known only at the ends of buckets, and its noise."""
+"""The area under a ROC curve that is known only at the ends of buckets: its noise and its range."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,10 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
 from .binning import share
 
-__all__ = ["UNSEEN", "BucketedScores", "Slopes", "Ties", "area_of", "slopes_of"]
+__all__ = ["BucketedScores", "Slopes", "Ties", "area_of", "reach", "slopes_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
-
-# The part of the loss in buckets that counts, as a share of a loss with one sign everywhere. It is
-# the effect of nine similar buckets with independent signs.
-UNSEEN: Final = 1.0 / 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,12 +46,11 @@ class BucketedScores:
     def deviations(self, *ties: Ties) -> Reals:
         """Return the errors of the areas by noise: root mean squares, or bounds of deviations.
 
-        If the mechanism is known, the errors are simulated. A simulated class without records
-        counts with the largest possible error. A mechanism that estimates its own error has lost a
-        part of the records before, so the excess of its estimate over the simulated errors counts,
-        too. If the mechanism is not known, the result is a bound of the standard deviation, to
-        first order, whatever the correlations of the noise. It is infinite if the error of a count
-        is not known.
+        If the mechanism is known, the errors are simulated, with the knots of the release:
+        ``hidden`` has what it does not know between them. A simulated class without records counts
+        with the largest possible error. If the mechanism is not known, the result is a bound of the
+        standard deviation, to first order, whatever the correlations of the noise. It is infinite
+        if the error of a count is not known.
         """
         of_negatives, of_positives = (deviation[self.ends] for deviation in self.curves.deviations)
         areas = np.array([self.area(tie) for tie in ties])
@@ -69,20 +64,46 @@ class BucketedScores:
 
         def read(joint: Reals) -> Reals:
             records = self._records(joint)
-            drawn_areas = np.stack([area_of(*records, tie) for tie in ties], axis=-1)
-            return np.concatenate(
-                [np.where(np.isnan(drawn_areas), farthest, drawn_areas), joint], axis=-1
-            )
+            drawn = np.stack([area_of(*records, tie) for tie in ties], axis=-1)
+            return np.where(np.isnan(drawn), farthest, drawn)
 
         simulation = Simulation(self.curves.joint, self.mechanism)
-        simulated = root_mean_square_errors([simulation], read)
-        of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
-        if not simulation.loses_records:  # noise is then the only error
-            return of_areas
-        lost = replace(self.curves, joint=simulation.lost(of_counts))
-        losses = [deviation[self.ends] for deviation in lost.deviations]
-        unseen_areas = [UNSEEN * self._bound(tie, *losses) for tie in ties]
-        return np.hypot(of_areas, unseen_areas)
+        return root_mean_square_errors([simulation], read, draw=Simulation.of_counts)
+
+    def hidden(self, ties: Ties, sign: float) -> Reals:
+        """Return how much greater (sign 1) or less (-1) an area may be between knots, (G,).
+
+        A release knows how many records of a class are between two of its knots, and not where. The
+        places of both classes depend on each other only between knots of both: these are the G runs
+        of thresholds. Empty if a mechanism without knots released the curves. So it is if the
+        mechanism is not known, as the bound of ``deviations`` includes errors between knots.
+        """
+        if self.curves.joint.knots is None or self.mechanism is None:
+            return np.empty(0)
+        cells = np.arange(self.curves.grid.size)
+        known = [np.append(at[:-1], True) for at in self.curves.known]
+        knots = [np.append(0, np.flatnonzero(at) + 1) for at in known]  # cells before each
+        negatives, positives = (
+            np.append(0.0, of) for of in self.curves.classes(self.curves.joint.counts)
+        )
+        edges, bucket = np.append(0, self.ends + 1), np.searchsorted(self.ends, cells)
+        tie = np.broadcast_to(np.asarray(ties), self.ends.shape)
+
+        def beaten(before: Reals) -> Reals:
+            """Return how many negatives a positive in each bucket beats."""
+            return np.asarray((1.0 - tie) * before[:-1] + tie * before[1:])
+
+        if sign > 0.0:  # negatives between knots lie low, and positives high
+            before = knots[0][np.searchsorted(knots[0], edges)]
+            place = bucket[knots[1][1:] - 1]
+        else:
+            before = knots[0][np.searchsorted(knots[0], edges, side="right") - 1]
+            place = bucket[knots[1][:-1]]
+        extreme = np.diff(positives[knots[1]]) * beaten(negatives[before])[place]
+        seen = np.diff(positives) * beaten(negatives[edges])[bucket]
+        runs = np.searchsorted(np.flatnonzero(known[0] & known[1]), cells)
+        moved = np.bincount(runs[knots[1][1:] - 1], extreme) - np.bincount(runs, seen)
+        return np.asarray(np.maximum(sign * moved, 0.0) / (negatives[-1] * positives[-1]))
 
     def sampling_deviation(self, ties: Ties) -> float:
         """Return the deviation of the area by sampling from a population.
@@ -121,8 +142,9 @@ class BucketedScores:
         if self.may_be_noise(width):
             return Interval(0.0, 1.0)
         drawn = [self.sampling_deviation(tie) if sampling else 0.0 for tie in ties]
-        below, above = (width * np.hypot(self.deviations(*ties), drawn)).tolist()
-        low, high = self.area(ties[0]) - below, self.area(ties[1]) + above
+        errors = np.hypot(self.deviations(*ties), drawn).tolist()
+        low = self.area(ties[0]) - reach(width, errors[0], self.hidden(ties[0], -1.0))
+        high = self.area(ties[1]) + reach(width, errors[1], self.hidden(ties[1], 1.0))
         # Areas of raw counts may be outside.
         return Interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))
 
@@ -150,6 +172,23 @@ class BucketedScores:
         sums += of_negatives[-1] * abs(area * total_positives - tie[-1] * positives[-1])
         sums += of_positives[-1] * abs((1.0 - area) * total_negatives - rest[-1] * negatives[-1])
         return float(sums) / (total_negatives * total_positives)
+
+
+def reach(width: float, deviation: float, hidden: Reals) -> float:
+    """Return how far an area may be off, by a normal error and by what is hidden between knots.
+
+    Parameters
+    ----------
+    width
+        How many deviations of errors count.
+    deviation
+        That of the normal error.
+    hidden
+        (G,) the farthest that each run between knots may move the area. Runs are independent, so
+        each counts as an error with this deviation, but all together as no more than their sum.
+    """
+    at_most = width * deviation + float(hidden.sum())
+    return min(width * math.hypot(deviation, *hidden.tolist()), at_most)
 
 
 def _variance(values: Reals, weights: Reals) -> float:

@@ -7,6 +7,7 @@ intervals contain this range, with margins for the noise.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import REPLICATES, Releases, Simulation, blocks
-from .areas import UNSEEN
 from .binning import Bins, Cells
 from .calibration import expected_calibration_error
 from .calibration_gaps import Gaps
@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 Reals = NDArray[np.float64]
+
+# The part of the loss in buckets that counts, as a share of a loss with one sign everywhere. It is
+# the effect of nine similar buckets with independent signs.
+_UNSEEN: Final = 1.0 / 3.0
 
 
 def expected_calibration_error_interval(
@@ -167,6 +171,6 @@ def _reaches(
     lost = 0.0
     if simulation.loses_records:
         unseen = replace(curves, joint=simulation.lost(np.sqrt(squares / REPLICATES)))
-        lost = UNSEEN * gaps.bound(*unseen.deviations)
+        lost = _UNSEEN * gaps.bound(*unseen.deviations)
     below = moved.mean() + width * (moved.std() + lost)
     return float(below), float(width * (own.std() + lost))

@@ -250,7 +250,8 @@ class ROC(Stored):
         The error is assumed to be normal, with the root mean square of the simulated errors
         (docs/guides/roc.md, section 3; docs/measured/intervals.md has its coverage). If the error
         of a mechanism is not known between some thresholds, from none to all of the pairs there may
-        count. The area of the records' own scores differs by up to half of the pairs in one cell:
+        count. Between the ends of DAWA's buckets, records may be anywhere. The area of the records'
+        own scores differs by up to half of the pairs in one cell:
         ``ScoreHistogram.auc_interval``.
 
         Examples

@@ -20,7 +20,7 @@ from ..curves.stored import Stored, one_of
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
-from .areas import BucketedScores, area_of
+from .areas import BucketedScores, area_of, reach
 from .binning import Bins, equi_depth_bins, uniform_bins
 
 __all__ = ["IntervalKind", "ScoreHistogram"]
@@ -295,8 +295,9 @@ class ScoreHistogram(Stored):
         bias, sampling = self._discretisation(kind, width)
         if kind == "worst-case" or scores.may_be_noise(width):
             return scores.interval((0.0, 1.0), width)
-        reach = bias + math.hypot(sampling, width * self.auc_noise_deviation)
-        return Interval(max(self.auc - reach, 0.0), min(self.auc + reach, 1.0))
+        error = math.hypot(sampling / width, self.auc_noise_deviation)
+        below, above = (bias + reach(width, error, scores.hidden(0.5, sign)) for sign in (-1, 1))
+        return Interval(max(self.auc - below, 0.0), min(self.auc + above, 1.0))
 
     def nearest(self, t: ArrayLike) -> Any:
         """Return the edge of a bucket that stands for a threshold of a classifier.

@@ -8,6 +8,7 @@ bank-full.csv (UCI Bank Marketing).
 
 from functools import cache
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from ._regret_shapes import SYNTHETIC
 Rng = np.random.Generator
 DATA = ("bank-full.csv",)  # without it, the pages are not for docs/
 CELLS, LEVEL = 2**10, 0.95
+OWN = "its own"  # the default's choice of cells
 EPSILONS, RUNS = (0.05, 0.1, 0.5, 1.0), 100
 EPSILON, RELEASES = 0.1, 40  # of bands
 OF_NORMALS = {  # rate of positives, their distance, and the middle of the others
@@ -83,13 +85,22 @@ def scored(kind: str, n: int, rng: Rng) -> tuple[NDArray[np.bool_], NDArray[np.f
     return labels, np.asarray(scores)
 
 
-@studies.study({"scores": ["Bank", *OF_NORMALS], "n": [1000, 26_000, 200_000], "epsilon": EPSILONS})
-def areas(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
+@studies.study(
+    {
+        "cells": [OWN, f"{CELLS:,}"],
+        "scores": ["Bank", *OF_NORMALS],
+        "n": [1000, 26_000, 200_000],
+        "epsilon": EPSILONS,
+    }
+)
+def areas(cells: str, scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
     """Return whether intervals contain the area of new records, and their widths."""
-    grid = dp.Grid.uniform(0, 1, CELLS)
-    counts = dp.score_counts(*scored(scores, n, rng), grid)
+    records = scored(scores, n, rng)
+    given = None if cells == OWN else dp.Grid.uniform(0, 1, CELLS)
+    curves = dp.score_curves(*records, given, epsilon=epsilon, rng=rng)
+    grid = curves.grid
+    counts = dp.score_counts(*records, grid)
     true = ROC.from_curves(dp.score_curves_from_counts(counts, grid, NoNoise())).auc
-    curves = dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng)
     low, high = ROC(curves, from_curve(curves.joint)).auc_interval(LEVEL)
     least, most = ROC(curves).auc_interval(LEVEL)
     return {
@@ -195,8 +206,9 @@ def main() -> None:
         " otherwise, the true number is that of the records themselves, so only the noise is"
         " random.",
         "## The area under a ROC curve",
-        f"The intervals are `dp.roc_curve(...).auc_interval()` over {CELLS:,} cells, for {count}"
-        " releases of each case, each of new records. The columns of epsilon show how many"
+        f"The intervals are `dp.roc_curve(...).auc_interval()` over the default's own cells or over"
+        f" {CELLS:,} given ones, for {count} releases of each case, each of new records; the cases"
+        " that cover least come first. The columns of epsilon show how many"
         " intervals contain the area of the records in these cells. In brackets is the share of"
         " intervals that are [0, 1], because a whole released class may be noise. The next column"
         " is the mean over epsilon, and the next one is the same for the bound that is used if the"
@@ -240,20 +252,23 @@ def main() -> None:
 
 
 def by_scores(results: studies.Results) -> list[str]:
-    """Return the table of areas."""
+    """Return the table of areas, the worst cases first."""
     known, rows = results.parameters, []
-    for scores, n in ((scores, n) for scores in known["scores"] for n in known["n"]):
+    for cells, scores, n in product(known["cells"], known["scores"], known["n"]):
         covered, nothing, bound, wider = (
-            results.array(name, scores=scores, n=n)
+            results.array(name, cells=cells, scores=scores, n=n)
             for name in ("covered", "nothing", "covered by bound", "wider")
         )
         empty = [f" ({each:.0%})" if each >= 0.005 else "" for each in nothing.mean(axis=1)]
-        cells = [f"{x:.0%}{y}" for x, y in zip(covered.mean(axis=1), empty, strict=True)]
+        shares = [f"{x:.0%}{y}" for x, y in zip(covered.mean(axis=1), empty, strict=True)]
         most = np.median(wider, axis=1).max()
         means = (f"{covered.mean():.1%}", f"{bound.mean():.1%}", f"{most:.1f}")
-        rows.append((scores, f"{n:,}", *cells, *means))
-    head = ["scores", "n", *(f"epsilon {each:g}" for each in EPSILONS), "mean", "bound", "wider"]
-    return table(head, rows)
+        least = covered.mean(axis=1).min()
+        rows.append((least, (scores, cells, f"{n:,}", *shares, *means)))
+    rows.sort(key=itemgetter(0))
+    epsilons = (f"epsilon {each:g}" for each in EPSILONS)
+    head = ["scores", "cells", "n", *epsilons, "mean", "bound", "wider"]
+    return table(head, [row for _, row in rows])
 
 
 KINDS, POPULATION = ("own", "population"), 10**6

@@ -124,7 +124,7 @@ def test_models_lose_little_to_much_budget(study, rng):
 
 
 def test_intervals_are_no_wider_than_the_bound_which_covers(study, rng):
-    found = study("intervals").areas("binormal", 26_000, 1.0, rng)
+    found = study("intervals").areas("1,024", "binormal", 26_000, 1.0, rng)
     assert found["covered by bound"]
     assert not found["nothing"]
     assert found["wider"] >= 1
