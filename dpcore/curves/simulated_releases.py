@@ -197,7 +197,10 @@ class Simulation:
         shares
             (N,) the share of the population in each cell. None: those of the truth.
         """
-        cells = self.samples(replicates, rng, shares)
+        return self.of_samples(self.samples(replicates, rng, shares), rng)
+
+    def of_samples(self, cells: NDArray[np.int64], rng: np.random.Generator) -> Reals:
+        """Return the counts of one simulated release of each row of counts of cells, (R, N)."""
         if self.mechanism is None:
             return np.cumsum(cells, axis=1, dtype=np.float64)
         with unwatched():

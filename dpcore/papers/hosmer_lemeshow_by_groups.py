@@ -19,7 +19,7 @@ from ..privacy.guarantees import Privacy
 from ..privacy.spending import releasing
 from ..releases.cdf import cdf
 from ..releases.hosmer_lemeshow import grid_of_probabilities, in_memory
-from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.hosmer_lemeshow import HosmerLemeshow, statistics
 from ..statistics.right_labels import RightLabels
 from ..statistics.risk_groups import check_groups
 from ..summaries.grid import Grid
@@ -162,7 +162,7 @@ class _Noise(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The test of simulated labels, with the expected numbers that were released.
+    """Tests of simulated labels, with the expected numbers that were released.
 
     The released expected numbers are in the denominators, so they stay fixed. The expected numbers
     before noise are drawn around them, and labels are drawn to fit these. The differences then have
@@ -173,15 +173,22 @@ class _Simulation:
     test: HosmerLemeshow
     noise: _Noise
 
-    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+    def __call__(
+        self, replicates: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        observed = np.stack([self._observed(rng) for _ in range(replicates)])
+        degrees = np.full(replicates, self.test.degrees_of_freedom)
+        return statistics(observed, self.test.expected), degrees
+
+    def _observed(self, rng: np.random.Generator) -> NDArray[np.float64]:
         of_counts, of_sums = self.noise.draw(self.test.merged.size, source(rng))
         expected = np.maximum(self.test.expected - of_sums / _UNIT, 0.0)
         sizes = expected.sum(axis=1)
         rates = np.divide(expected[:, 1], sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
         records = np.rint(sizes).astype(np.int64)
-        positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
+        positives = RightLabels.of(records, rates, self.test.fitted).draw(1, rng)[0]
         observed = np.stack([records - positives, positives], axis=1) + of_counts
-        return replace(self.test, observed=observed.astype(np.float64), simulation=None)
+        return observed.astype(np.float64)
 
 
 def _sums(

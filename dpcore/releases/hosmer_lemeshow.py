@@ -38,7 +38,7 @@ __all__ = [
     "suited",
 ]
 
-FINEST: Final = 2**12  # the p-value of so many cells takes a second
+FINEST: Final = 2**12  # the p-value of so many cells takes half a second
 _COARSEST: Final = 2**7
 
 
@@ -152,7 +152,7 @@ def hosmer_lemeshow(
     >>> y_true = rng.random(5000) < y_prob
     >>> test = hosmer_lemeshow(y_true, y_prob, grid=grid, epsilon=1.0, fitted=False, rng=rng)
     >>> int(test.merged.sum()), round(test.statistic, 1), round(test.pvalue, 2)
-    (10, 15.1, 0.73)
+    (10, 15.1, 0.74)
     """
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)

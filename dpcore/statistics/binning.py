@@ -15,9 +15,10 @@ from ..curves import forms
 from ..curves.scores import ScoreCurves
 from ..curves.stored import Stored
 from ..errors import ParameterError
+from ..kernels.counting.depths import equal_depths
 from ..summaries.grid import MOST_CELLS
 
-__all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
+__all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "equi_depth_ends", "uniform_bins"]
 
 _LIKE: Final = forms.counted(forms.like("negatives"))
 
@@ -181,14 +182,27 @@ class Cells:
 
     def equi_depth_bins(self, size: int) -> Bins:
         """Return bins of about equally many records each."""
-        return self.bins(self.equi_depth_ends(size))
+        return self.bins(equi_depth_ends(self.totals[np.newaxis, 1:], size)[0])
 
-    def equi_depth_ends(self, size: int) -> NDArray[np.int64]:
-        """Return after how many cells these bins end: (size + 1,), from 0 to N."""
-        totals = self.totals[1:]
-        ends = np.searchsorted(totals, np.arange(1, size) * totals[-1] / size) + 1
-        ends[totals[ends - 1] >= totals[-1]] = totals.size  # the last bin must not be empty
-        return np.concatenate([[0], ends, [totals.size]])
+
+def equi_depth_ends(totals: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Return after how many cells bins of about equally many records end.
+
+    Parameters
+    ----------
+    totals
+        (R, N) the number of records up to the end of each cell.
+    size
+        The number of bins, B.
+
+    Returns
+    -------
+    numpy.ndarray
+        (R, B + 1), from 0 to N. The last bin is not empty, unless all are.
+    """
+    ends = np.empty((len(totals), size + 1), np.int64)
+    equal_depths(totals, ends)
+    return ends
 
 
 def uniform_bins(curves: ScoreCurves, bins: int = 10) -> Bins:

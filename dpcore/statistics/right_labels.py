@@ -46,16 +46,18 @@ class RightLabels:
         information = design * (records * probabilities * (1.0 - probabilities)) @ design.T
         return cls(records, probabilities, design, np.linalg.pinv(information, hermitian=True))
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw labels; return the number of positives in each cell or group, (N,)."""
+    def draw(self, replicates: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw labels R times; return the numbers of positives in each cell or group, (R, N)."""
         some = np.flatnonzero(self.records)  # of a fine grid, many cells are empty
-        positives = np.zeros_like(self.records)
-        positives[some] = rng.binomial(self.records[some], self.probabilities[some])
+        own, chances = self.records[some, np.newaxis], self.probabilities[some, np.newaxis]
+        positives = np.zeros((replicates, self.records.size), np.int64)
+        # By cells: NumPy prepares a binomial law once for equal parameters in a row.
+        positives[:, some] = rng.binomial(own, chances, (some.size, replicates)).T
         if not self.design.size:
             return positives
         expected = self.records * self.probabilities
         # One step of Newton's method: the change of the probabilities by a fit to these labels.
-        step = self.inverse @ (self.design @ (positives - expected))
+        step = (positives - expected) @ self.design.T @ self.inverse
         shift = expected * (1.0 - self.probabilities) * (step @ self.design)
-        whole = np.diff(np.rint(np.cumsum(shift)), prepend=0.0).astype(np.int64)
+        whole = np.diff(np.rint(np.cumsum(shift, axis=1)), prepend=0.0).astype(np.int64)
         return np.asarray(np.clip(positives - whole, 0, self.records))

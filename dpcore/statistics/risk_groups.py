@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,15 +10,18 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.scores import ScoreCurves
 from ..errors import ParameterError
+from ..kernels.counting.depths import join_small, sums_of_runs
 from ..summaries.grid import MOST_CELLS
-from .binning import Cells
+from .binning import Cells, equi_depth_ends
 
 __all__ = [
+    "Grouped",
     "RiskGroups",
     "are_few",
     "check_groups",
     "check_minimum",
     "check_testable",
+    "grouped_rows",
     "risk_groups",
 ]
 
@@ -38,54 +40,89 @@ class RiskGroups(NamedTuple):
     cell_errors: NDArray[np.float64]
 
 
+class Grouped(NamedTuple):
+    """Records of R releases by groups. A release with G < Q groups has Q - G empty ones at the end.
+
+    Parameters
+    ----------
+    ends
+        (R, Q + 1) after how many cells the groups end, from 0 to N.
+    merged
+        (R, Q) how many of the requested groups are in each group; 0 for the empty ones.
+    observed, expected
+        (R, Q, 2) as in ``HosmerLemeshow``.
+    """
+
+    ends: NDArray[np.int64]
+    merged: NDArray[np.int64]
+    observed: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+
 def risk_groups(curves: ScoreCurves, groups: int, minimum: float | None) -> RiskGroups:
-    """Return groups with enough expected records. It is called once for each simulated release."""
+    """Return groups with enough expected records."""
     cells = Cells.of(curves)
-    ends, totals = cells.equi_depth_ends(groups), cells.totals
-    records = np.diff(totals)
+    rows = cells.negatives[np.newaxis, 1:], cells.positives[np.newaxis, 1:]
+    grouped = Grouped(*(each[0] for each in grouped_rows(cells, *rows, groups, minimum)))
+    size = np.count_nonzero(grouped.merged)
+    at = grouped.ends[: size + 1]
+    noise = np.stack([of_class[at] for of_class in cells.deviations], axis=1)
     halves = (cells.edges[1:] - cells.starts) / 2
-    positives = _sums(records * cells.middles, ends)
-    expected = np.stack([np.diff(totals[ends]) - positives, positives], axis=1)
-    noise = np.stack([of_class[ends] for of_class in cells.deviations], axis=1)
-    kept = _large_enough(expected.tolist(), noise.tolist(), minimum)
-    at, noise = ends[kept], noise[kept]
     return RiskGroups(
         cells.edges[at],
-        np.diff(np.stack([cells.negatives[at], cells.positives[at]], axis=1), axis=0),
-        np.add.reduceat(expected, kept[:-1], axis=0),
+        grouped.observed[:size],
+        grouped.expected[:size],
         noise[:-1] + noise[1:],
-        np.diff(kept),
-        _sums(records * halves, at),
+        grouped.merged[:size],
+        _sums(cells.totals[np.newaxis, 1:], halves, at[np.newaxis])[0],
     )
 
 
-def _sums(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the sums between these ends, which never decrease."""
-    return np.diff(np.append(0.0, np.cumsum(values))[ends])
+def grouped_rows(
+    cells: Cells,
+    negatives: NDArray[np.float64],
+    positives: NDArray[np.float64],
+    groups: int,
+    minimum: float | None,
+) -> Grouped:
+    """Return the groups of R releases over these cells, with other counts.
 
-
-def _large_enough(
-    expected: list[list[float]], noise: list[list[float]], minimum: float | None
-) -> list[int]:
-    """Return after how many bins the groups end, from 0 on.
-
-    Invariant: the groups of ``kept`` are large enough. ``rest`` has the expected negatives and
-    positives of the bins after the last of them, and ``start`` is the noise at its end.
+    Parameters
+    ----------
+    cells
+        Cells of [0, 1], with the deviations of the noise. Their own counts are not used.
+    negatives, positives
+        (R, N) the monotone cumulative counts of each release.
+    groups, minimum
+        As in ``HosmerLemeshow.from_curves``.
     """
-    kept, start, rest = [0], noise[0], [0.0, 0.0]
-    for i, end in enumerate(noise[1:]):
-        rest = [more + before for more, before in zip(expected[i], rest, strict=True)]
-        least = [_least(end[s] + start[s]) if minimum is None else minimum for s in (0, 1)]
-        if min(rest) > 0.0 and rest[0] >= least[0] and rest[1] >= least[1]:
-            kept.append(i + 1)
-            start, rest = end, [0.0, 0.0]
-    kept[max(1, len(kept) - 1) :] = [len(expected)]  # the other bins belong to the last group
-    return kept
+    totals = negatives + positives
+    ends = equi_depth_ends(totals, groups)
+    of_positives = _sums(totals, cells.middles, ends)
+    expected = np.stack([_between(totals, ends) - of_positives, of_positives], axis=2)
+    merged = np.empty(of_positives.shape, np.int64)
+    deviations = np.stack(cells.deviations, axis=1)
+    if minimum is None:
+        join_small(expected, deviations, _FEW, ends, merged)
+    else:
+        join_small(expected, np.zeros_like(deviations), minimum, ends, merged)
+    observed = np.stack([_between(each, ends) for each in (negatives, positives)], axis=2)
+    return Grouped(ends, merged, observed, expected)
 
 
-def _least(deviation: float) -> float:
-    """Return how many records of a class must be expected; unknown noise sets no limit."""
-    return max(_FEW, deviation) if isfinite(deviation) else _FEW
+def _between(counts: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many records are between these ends, of cumulative counts; (R, N) to (R, Q)."""
+    up_to = np.take_along_axis(counts, np.maximum(ends - 1, 0), axis=1)
+    return np.diff(np.where(ends > 0, up_to, 0.0), axis=1)
+
+
+def _sums(
+    totals: NDArray[np.float64], values: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the sums of the values of all records between these ends, (R, Q)."""
+    sums = np.empty((len(ends), ends.shape[1] - 1))
+    sums_of_runs(totals, values, ends, sums)
+    return sums
 
 
 def are_few(expected: NDArray[np.float64], deviations: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
 from ..statistics.binning import Bins, share
 from ..statistics.calibration import Reliability
-from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.hosmer_lemeshow import HosmerLemeshow, statistics
 from ..statistics.residual_moments import ResidualMoments
 from ..statistics.right_labels import RightLabels
 from ..summaries.polynomials import FIXED_POINT
@@ -307,7 +307,7 @@ def residual_moments(released: ReleasedSum) -> ResidualMoments:
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The test of simulated labels, with the expected numbers that were released.
+    """Tests of simulated labels, with the expected numbers that were released.
 
     These are in the denominators, so they stay fixed. Numbers before noise are drawn around the
     released ones, and labels are drawn to fit these.
@@ -316,7 +316,14 @@ class _Simulation:
     test: HosmerLemeshow
     noise: SumNoise
 
-    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+    def __call__(
+        self, replicates: int, rng: np.random.Generator
+    ) -> tuple[Reals, NDArray[np.int64]]:
+        observed = np.stack([self._observed(rng) for _ in range(replicates)])
+        degrees = np.full(replicates, self.test.degrees_of_freedom)
+        return statistics(observed, self.test.expected), degrees
+
+    def _observed(self, rng: np.random.Generator) -> Reals:
         steps = self.noise.drawn(source(rng)) * self.noise.lattice.units
         of_counts, of_sums = _of_groups(steps)
         released = self.test.expected
@@ -325,9 +332,8 @@ class _Simulation:
         expected = np.clip(released[:, 1] - of_sums, 0.0, sizes)
         rates = np.divide(expected, sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
         records = np.rint(sizes).astype(np.int64)
-        positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
-        observed = np.stack([records - positives, positives], axis=1) + of_counts
-        return replace(self.test, observed=observed, simulation=None)
+        positives = RightLabels.of(records, rates, self.test.fitted).draw(1, rng)[0]
+        return np.asarray(np.stack([records - positives, positives], axis=1) + of_counts)
 
 
 def _of_groups(products: Reals) -> tuple[Reals, Reals]:

@@ -16,8 +16,9 @@ from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.statistics.binning import Cells
-from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow, _normal_scores
+from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow, _normal_scores, statistics
 from dpcore.statistics.right_labels import RightLabels
+from dpcore.statistics.risk_groups import grouped_rows
 from dpcore.trust import DistributedNoise
 from tests.mechanisms.refusals import refusals
 from tests.statistics.right_models import calibrated
@@ -122,14 +123,14 @@ def test_it_is_kept():
     test = hosmer_lemeshow(*calibrated(1000, 2), epsilon=1.0, grid=arcsine_grid(16), groups=4)
     calls = []
 
-    def counted(rng):
-        calls.append(rng)
-        return test.simulation(rng)
+    def counted(replicates, rng):
+        calls.append(replicates)
+        return test.simulation(replicates, rng)
 
     watched = replace(test, simulation=counted)
     assert not calls  # nothing is simulated before it is asked for
     assert watched.pvalue == watched.pvalue == test.pvalue
-    assert len(calls) == 999
+    assert calls == [999]
     assert pickle.loads(pickle.dumps(test)).pvalue == test.pvalue
     with pytest.raises(FrozenInstanceError):
         test.pvalue = 1.0
@@ -206,12 +207,12 @@ def test_simulated_labels_go_with_the_probabilities():
     cells = Cells.of(dp.score_curves(*calibrated(4000, 7), arcsine_grid(32), NoNoise()))
     records = np.diff(cells.totals).astype(np.int64)
     made = RightLabels.of(records, cells.middles, fitted=False)
-    positives = np.array([made.draw(RNG(seed)) for seed in range(2000)])
+    positives = made.draw(100_000, RNG(1))
     assert positives.min() >= 0
     assert np.all(positives <= records)
     deviations = np.sqrt(records * cells.middles * (1 - cells.middles))
     off = positives.mean(axis=0) - records * cells.middles
-    assert np.all(np.abs(off) <= 5 * deviations / 2000**0.5)
+    assert np.all(np.abs(off) <= 5 * deviations / 100_000**0.5)
     assert positives.std(axis=0) == pytest.approx(deviations, rel=0.1)
 
 
@@ -222,9 +223,28 @@ def test_labels_of_a_fit_leave_residuals_without_trend():
     design = RightLabels.of(records, cells.middles, True).design
     for fitted in (True, False):
         made = RightLabels.of(records, cells.middles, fitted)
-        drawn = np.array([made.draw(RNG(seed)) for seed in range(100)])
+        drawn = made.draw(100, RNG(1))
         trends[fitted] = np.abs((drawn - records * cells.middles) @ design.T).mean(axis=0)
     assert np.all(trends[True] < 0.15 * trends[False])  # but for whole labels, it would be 0
+
+
+@pytest.mark.parametrize("minimum", [None, 0.0, 40.0])
+def test_rows_of_counts_are_grouped_as_each_alone(minimum):
+    raw = [dp.score_curves(*calibrated(900, s), arcsine_grid(32), Dyadic(1.0)) for s in range(9)]
+    each = [HosmerLemeshow.from_curves(one, 7, minimum_expected=minimum) for one in raw]
+    rows = (np.array([getattr(one, of) for one in raw]) for of in ("negatives", "positives"))
+    found = grouped_rows(Cells.of(raw[0]), *rows, 7, minimum)
+    for i, test in enumerate(each):
+        size = test.merged.size
+        assert np.array_equal(found.merged[i, :size], test.merged)
+        assert np.array_equal(found.observed[i, :size], test.observed)
+        assert np.array_equal(found.expected[i, :size], test.expected)
+        assert not found.expected[i, size:].any()
+    sizes = {test.merged.size for test in each}
+    assert (len(sizes) > 1) == (minimum != 0.0)  # groups of some rows are merged
+    assert statistics(found.observed, found.expected) == pytest.approx(
+        [test.statistic for test in each]
+    )
 
 
 @pytest.mark.parametrize(("fitted", "mean"), [(True, 8.0), (False, 10.0)])
