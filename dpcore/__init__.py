@@ -28,7 +28,9 @@ if _TYPE_CHECKING:
     from .curves.cdf import CDF
     from .curves.combination import average, combine
     from .curves.confidence import Interval
+    from .curves.counts import Count, Counts
     from .curves.groups import GroupedCDF
+    from .curves.mean import Mean
     from .curves.projection import Projection
     from .curves.residual_plot import ResidualPlot
     from .curves.score_groups import GroupedScores
@@ -47,6 +49,7 @@ if _TYPE_CHECKING:
         ParameterError,
     )
     from .planning.bands import simultaneous_band
+    from .planning.chi_square import chi_square_test
     from .planning.compare import Comparison, compare
     from .planning.distribution_tests import DistributionTest
     from .planning.equivalence import equivalence_test
@@ -63,7 +66,9 @@ if _TYPE_CHECKING:
     from .releases.bounds_around_zero import compact_bounds, symmetric_bounds
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
+    from .releases.counts import count, counts
     from .releases.hosmer_lemeshow import hosmer_lemeshow
+    from .releases.mean import mean
     from .releases.project import project, project_sums
     from .releases.quantiles import Quantiles, quantiles
     from .releases.residual_plot import residual_plot
@@ -88,6 +93,8 @@ __all__ = [
     "BudgetError",
     "Comparison",
     "ConvergenceError",
+    "Count",
+    "Counts",
     "DistributionTest",
     "DpcoreError",
     "DpcoreWarning",
@@ -98,6 +105,7 @@ __all__ = [
     "GroupedCDF",
     "GroupedScores",
     "Interval",
+    "Mean",
     "MissingExtraError",
     "MissingValueError",
     "PairwiseTests",
@@ -118,9 +126,12 @@ __all__ = [
     "box_plot",
     "cdf",
     "cdf_from_counts",
+    "chi_square_test",
     "combine",
     "compact_bounds",
     "compare",
+    "count",
+    "counts",
     "distances",
     "equivalence_test",
     "files",
@@ -129,6 +140,7 @@ __all__ = [
     "hosmer_lemeshow",
     "interval",
     "load",
+    "mean",
     "mechanisms",
     "models",
     "noise",
@@ -196,7 +208,9 @@ _HOMES = {
     "curves.cdf": ("CDF",),
     "curves.combination": ("average", "combine"),
     "curves.confidence": ("Interval",),
+    "curves.counts": ("Count", "Counts"),
     "curves.groups": ("GroupedCDF",),
+    "curves.mean": ("Mean",),
     "curves.projection": ("Projection",),
     "curves.residual_plot": ("ResidualPlot",),
     "curves.score_groups": ("GroupedScores",),
@@ -215,6 +229,7 @@ _HOMES = {
         "ParameterError",
     ),
     "planning.bands": ("simultaneous_band",),
+    "planning.chi_square": ("chi_square_test",),
     "planning.compare": ("Comparison", "compare"),
     "planning.distribution_tests": ("DistributionTest",),
     "planning.equivalence": ("equivalence_test",),
@@ -230,7 +245,9 @@ _HOMES = {
     "releases.bounds_around_zero": ("compact_bounds", "symmetric_bounds"),
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
+    "releases.counts": ("count", "counts"),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
+    "releases.mean": ("mean",),
     "releases.project": ("project", "project_sums"),
     "releases.quantiles": ("Quantiles", "quantiles"),
     "releases.residual_plot": ("residual_plot",),
@@ -245,6 +262,36 @@ _HOMES = {
     "summaries.table_grid": ("TableGrid",),
     "summaries.top_labels": ("top_label",),
 }
+# What other libraries call something, and what it is called here.
+_NEAR = {
+    **dict.fromkeys(("avg", "mean_of"), "dp.mean"),
+    **dict.fromkeys(("sum", "total"), "dp.trust.vector_sum, or dp.mean times n"),
+    **dict.fromkeys(("histogram", "hist", "group_by"), "dp.counts of categories, or dp.cdf"),
+    **dict.fromkeys(("len", "size", "count_nonzero"), "dp.count, or dp.counts of categories"),
+    **dict.fromkeys(("percentile", "percentiles", "quantile", "median"), "dp.quantiles"),
+    **dict.fromkeys(("var", "variance", "std"), "dp.trust.vector_sum (docs/guides/sums.md)"),
+    **dict.fromkeys(("ecdf", "distribution"), "dp.cdf"),
+    **dict.fromkeys(("min", "max"), "dp.bounds, or dp.quantiles"),
+    **dict.fromkeys(("histogram2d", "crosstab", "contingency_table"), "dp.table"),
+    **dict.fromkeys(("roc", "auc", "roc_auc_score"), "dp.roc_curve, whose result has auc"),
+    **dict.fromkeys(("chisquare", "chi2", "chi_square"), "dp.chi_square_test"),
+    **dict.fromkeys(("ks_2samp", "ks_test"), "dp.two_sample_test"),
+    **dict.fromkeys(("calibration_curve", "reliability"), "dp.statistics.Reliability"),
+}
+
+
+def _missing(name: str) -> str:
+    """Return the message for a name that is not here, with the name that may be meant."""
+    told = f"module 'dpcore' has no attribute {name!r}"
+    if name.startswith("_"):
+        return told
+    near = _NEAR.get(name)
+    if near is None:
+        from difflib import get_close_matches
+
+        alike = get_close_matches(name, __all__, 1, 0.75)
+        near = f"dp.{alike[0]}" if alike else None
+    return told if near is None else f"{told}: did you mean {near}?"
 
 
 def __getattr__(name: str) -> _Any:
@@ -260,7 +307,7 @@ def __getattr__(name: str) -> _Any:
     else:
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:
-            raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
+            raise AttributeError(_missing(name))
         member = getattr(_importlib.import_module(f"dpcore.{home}"), name)
     globals()[name] = member  # so that Python asks only once
     return member

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .. import _check
 from .._sealed import sealed
@@ -18,16 +19,16 @@ __all__ = ["DistributionTest"]
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class DistributionTest(Stored):
-    """A test of one released curve against a law, or of two curves against each other.
+    """A test of one release against a law, or of two releases against each other.
 
-    Made by ``goodness_of_fit``, ``two_sample_test`` and ``equivalence_test``.
+    Made by ``goodness_of_fit``, ``two_sample_test``, ``equivalence_test`` and ``chi_square_test``.
 
     Parameters
     ----------
     name
         The name of the statistic.
     n
-        The numbers of records of the curves, one or two.
+        The numbers of records of the releases, one or two.
     statistic
         The statistic, in units of the values for "wasserstein", without a unit otherwise.
     pvalue
@@ -35,7 +36,7 @@ class DistributionTest(Stored):
     simulations
         How many releases, or pairs of them, were simulated.
     privacy
-        The guarantees of the curves. A test of exact curves is not stored. Equal are tests with
+        The guarantees of the releases. A test of exact curves is not stored. Equal are tests with
         equal numbers.
     margin
         Of a test of equivalence: the null hypothesis is that populations are at least so far apart.
@@ -53,7 +54,7 @@ class DistributionTest(Stored):
 
     _kind = "dpcore.distribution-test"
 
-    name: Statistic = field(metadata=forms.TEXT)
+    name: Statistic | Literal["chi-square"] = field(metadata=forms.TEXT)
     n: tuple[int, ...] = field(metadata=forms.tuple_of(forms.WHOLE))
     statistic: float = field(metadata=forms.NUMBER)
     pvalue: float = field(metadata=forms.NUMBER)
@@ -62,7 +63,7 @@ class DistributionTest(Stored):
     margin: float | None = field(default=None, metadata=forms.optional(forms.NUMBER))
 
     def __post_init__(self) -> None:
-        _check.choice("name", self.name, Statistic)
+        _check.choice("name", self.name, Literal[Statistic, "chi-square"])
         _check.instance("n", self.n, tuple, "must be a tuple")
         if len(self.n) not in (1, 2):
             raise ParameterError("n", self.n, "must be one number of records, or two")

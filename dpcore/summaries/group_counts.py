@@ -29,7 +29,9 @@ __all__ = [
 _MOST_CELLS: Final = 2**31
 
 
-def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ...]:
+def public_groups(
+    by: Column, groups: Sequence[Label] | None, argument: str = "groups"
+) -> tuple[Label, ...]:
     """Return the public groups: the given ones, or the categories of a polars Enum.
 
     The categories of other columns, such as those of pandas, may have been made from the data.
@@ -43,12 +45,12 @@ def public_groups(by: Column, groups: Sequence[Label] | None) -> tuple[Label, ..
     if groups is None:
         categories = by.categories
         if categories is None:
-            what = "must be given: write groups=[...]"
+            what = f"must be given: write {argument}=[...]"
             if by.may_have_categories:
                 what += "; categories may come from the data"
-            raise ParameterError("groups", None, what)
+            raise ParameterError(argument, None, what)
         groups = [*categories]
-    return labels_of(groups)
+    return labels_of(groups, argument)
 
 
 def labels_of(groups: Sequence[Label], argument: str = "groups") -> tuple[Label, ...]:

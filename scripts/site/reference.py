@@ -37,9 +37,9 @@ PAGES: Final = (
         "Functions that spend privacy: they take records, or counts of records, and return a"
         " result to which noise has been added. All that is read off the result is free.",
         "dpcore",
-        "cdf quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow residual_plot table"
-        " project compact_bounds symmetric_bounds cdf_from_counts score_curves_from_counts"
-        " table_from_counts project_sums",
+        "cdf count counts mean quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow"
+        " residual_plot table project compact_bounds symmetric_bounds cdf_from_counts"
+        " score_curves_from_counts table_from_counts project_sums",
     ),
     _page(
         "grids",
@@ -53,8 +53,8 @@ PAGES: Final = (
         "Curves and other results",
         "What releases return. Nothing here spends privacy.",
         "dpcore",
-        "CDF GroupedCDF Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table ResidualPlot"
-        " Projection"
+        "CDF GroupedCDF Count Counts Mean Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table"
+        " ResidualPlot Projection"
         " Interval load",
     ),
     _page(
@@ -62,9 +62,9 @@ PAGES: Final = (
         "Working with curves",
         "Functions of released curves. Nothing here spends privacy.",
         "dpcore",
-        "combine average compare Comparison goodness_of_fit two_sample_test equivalence_test"
-        " DistributionTest pairwise_tests PairwiseTests interval simultaneous_band smooth"
-        " Smoothing",
+        "combine average compare Comparison chi_square_test goodness_of_fit two_sample_test"
+        " equivalence_test DistributionTest pairwise_tests PairwiseTests interval"
+        " simultaneous_band smooth Smoothing",
     ),
     _page(
         "distances",

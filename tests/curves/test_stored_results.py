@@ -46,6 +46,15 @@ RESULTS = {
     "quantile": dp.quantiles(SCORES, 0.5, GRID, **SEEDED),
     "quantiles of times": dp.quantiles(DAYS, [0.2, 0.5], YEAR, **SEEDED),
     "quantile of durations": dp.quantiles(DAYS - DAYS[0], 0.5, HOURS, **SEEDED),
+    "count": dp.count(SCORES, **SEEDED),
+    "counts": dp.counts(HALVES, [0, 1], **SEEDED),
+    "mean": dp.mean(SCORES, (0, 1), **SEEDED),
+    "mean of records whose number is protected": dp.mean(
+        SCORES, (0, 1), neighbours="add-or-remove-one", **SEEDED
+    ),
+    "test of counts": dp.chi_square_test(
+        dp.counts(HALVES, [0, 1], **SEEDED), [0.5, 0.5], simulations=19
+    ),
     "bounds": dp.bounds(SCORES, **SEEDED),
     "bounds of times": dp.bounds(DAYS, grid=YEAR, **SEEDED),
     "box plot": dp.box_plot(SCORES, GRID, **SEEDED),

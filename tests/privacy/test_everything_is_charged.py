@@ -54,6 +54,8 @@ VERBS = {
     ),
     "score_curves_at_medians": lambda: score_curves_at_medians(Y, X, epsilon=1.0),
     "roc_curve": lambda: dp.roc_curve(Y, X, epsilon=1.0),
+    "counts": lambda: dp.counts(Y, [False, True], epsilon=1.0),
+    "mean": lambda: dp.mean(X, (0, 1), epsilon=1.0),
     "quantiles": lambda: dp.quantiles(X, [0.5], GRID, epsilon=1.0),
     "bounds": lambda: dp.bounds(X, epsilon=1.0),
     "compact_bounds": lambda: dp.compact_bounds(X, unit=1.0, epsilon=1.0),
@@ -72,6 +74,8 @@ VERBS = {
 
 CHARGED = {
     **VERBS,
+    # twice its epsilon to a budget for replace-one, under which the count is public
+    "count": lambda: dp.count(X, epsilon=1.0),
     "table_from_counts": lambda: dp.table_from_counts(CELLS.count(X, X), CELLS, epsilon=1.0),
     "project_sums": lambda: dp.project_sums(
         dp.polynomial_sums(X, 0, 1, 3), dp.mechanisms.PolynomialProjection(rho=0.5, degree=3)
@@ -136,6 +140,7 @@ NOT_CHARGED = {
         "Table.sample",
         "ResidualPlot.from_json",
         "BoxPlot.from_curve",
+        "chi_square_test",
         "compare",
         "equivalence_test",
         "goodness_of_fit",

@@ -76,6 +76,8 @@ TABLE = dp.table(SCORES, SCORES, CELLS, epsilon=20.0, rng=rng())
 RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=rng())
 SUMS = dp.polynomial_sums(SCORES, 0, 1, 3)
 PROJECTION = dp.project(SCORES, 0, 1, rho=1.0, rng=rng())
+CATEGORIES = dp.counts(LABELS * 20, [0, 1], epsilon=1.0, rng=rng())
+MEAN = dp.mean(SCORES, (0, 1), epsilon=1.0, rng=rng())
 SMOOTHED = dp.smooth([1.0, 3.0, 2.0], 4)
 CURVES = dp.score_curves(LABELS, SCORES, GRID, EXACT)
 NOISY_CURVES = dp.score_curves(LABELS * 40, SCORES * 40, GRID, DYADIC, rng=rng())
@@ -177,6 +179,12 @@ call(
     mechanism=None,
     simulations=19,
 )
+call(dp.chi_square_test, counts=CATEGORIES, other=[0.5, 0.5], simulations=19)
+call(dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")).interval, level=0.9)
+call(CATEGORIES.interval, level=0.9)
+call(CATEGORIES.to_frame, level=0.9)
+call(MEAN.interval, level=0.9)
+call(MEAN.population_interval, level=0.9, deviation=0.3)
 call(
     dp.goodness_of_fit,
     curve=NOISY,
@@ -273,6 +281,9 @@ call(dp.quantiles, values=SCORES, probabilities=[0.5], grid=GRID, epsilon=1.0)
 call(quantiles_from_counts, counts=COUNTS, probabilities=[0.5], grid=GRID, epsilon=1.0)
 call(recursive_medians, values=SCORES, grid=GRID, epsilon=1.0, depth=2)
 call(dp.box_plot, values=SCORES, grid=GRID, epsilon=1.0)
+call(dp.count, values=SCORES, epsilon=1.0)
+call(dp.counts, values=LABELS, categories=[0, 1], epsilon=1.0)
+call(dp.mean, values=SCORES, bounds=(0, 1), epsilon=1.0)
 call(dp.project, values=SCORES, lower=0, upper=1, epsilon=1.0, delta=1e-6)
 call(dp.project_sums, sums=SUMS, mechanism=POLYNOMIAL)
 

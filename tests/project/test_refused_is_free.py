@@ -104,6 +104,11 @@ CHECKED = {
     "quantiles_from_counts": lambda e: quantiles_from_counts(
         COUNTS, np.linspace(0.01, 0.99, 200), WIDE, epsilon=e
     ),
+    "count": lambda e: dp.count(X, epsilon=e),
+    "counts": lambda e: dp.counts(Y, [False, True], epsilon=e),
+    "counts, rho": lambda e: dp.counts(Y, [False, True], rho=e),
+    "mean": lambda e: dp.mean(X, (0, 1), epsilon=e),
+    "mean, delta": lambda e: dp.mean(X, (0, 1), epsilon=e, delta=DELTA),
     "bounds": lambda e: dp.bounds(X, epsilon=e),
     "box_plot": lambda e: dp.box_plot(X, WIDE, epsilon=e),
     "residual_plot": lambda e: dp.residual_plot(X, X - 0.5, epsilon=e),

@@ -132,6 +132,8 @@ RELEASES: dict[str, Callable[[], np.ndarray]] = {
     "Hosmer-Lemeshow": _hosmer_lemeshow,
     "running count": _running_count,
     "quantiles": lambda: dp.quantiles(VALUES, [0.1, 0.5], GRID, epsilon=1.0, rng=rng()).values,
+    "counts": lambda: dp.counts(VALUES > 0.5, [False, True], epsilon=1.0, rng=rng()).noisy,
+    "mean": lambda: np.array(dp.mean(VALUES, (0, 1), epsilon=1.0, rng=rng()).totals),
     "bounds": _bounds,
     "box plot": _box_plot,
     "projection": _projection,

@@ -156,6 +156,9 @@ STATES = {
     "Table": lambda: dp.table(VALUES, VALUES, dp.TableGrid(GRID, GRID), epsilon=EPSILON, rng=rng()),
     "BoxPlot": lambda: dp.box_plot(VALUES, GRID, epsilon=EPSILON, rng=rng()),
     "Bounds": lambda: dp.bounds(VALUES, epsilon=1.0, rng=rng()),
+    "Count": lambda: dp.count(VALUES, epsilon=EPSILON, rng=rng()),
+    "Counts": lambda: dp.counts(LABELS, [False, True], epsilon=EPSILON, rng=rng()),
+    "Mean": lambda: dp.mean(VALUES, (0, 1), epsilon=EPSILON, rng=rng()),
     "Quantiles": lambda: dp.quantiles(VALUES, [0.5], GRID, epsilon=EPSILON, rng=rng()),
     "Projection": lambda: dp.project(VALUES, 0, 1, rho=1e-8, rng=rng()),
     "ResidualPlot": lambda: dp.residual_plot(

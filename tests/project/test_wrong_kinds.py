@@ -40,6 +40,9 @@ WRONG = {
 BY_HAND = MADE | {
     "Comparison": lambda: dp.compare(calls.CURVE, calls.NOISY, simulations=19),
     "DistributionTest": lambda: dp.goodness_of_fit(calls.NOISY, lambda t: t, simulations=19),
+    "Count": lambda: dp.count(calls.SCORES, epsilon=1.0),
+    "Counts": lambda: calls.CATEGORIES,
+    "Mean": lambda: calls.MEAN,
     "PairwiseTests": lambda: dp.pairwise_tests(calls.GROUPED, simulations=19),
     "Suggestion": lambda: dp.suggest(n=1000, lower=0, upper=1, epsilon=1.0, error=0.1),
     "Plan": lambda: dp.plan(100, epsilon=1.0),
