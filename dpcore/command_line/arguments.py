@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, Final, NoReturn
 
 from .. import __version__
@@ -20,6 +22,7 @@ COMMANDS: Final = {
     "calibration": "release how far scores are from probabilities",
     "hosmer-lemeshow": "release the Hosmer-Lemeshow test of predicted probabilities",
     "residuals": "release residuals against predicted values",
+    "compare": "compare two stored distributions",
     "budget": "make a budget in a file, or show what was spent",
     "study": "run a Monte Carlo study, or list them",
     "warm": "compile everything now, so that first uses do not wait",
@@ -55,7 +58,23 @@ class _Parser(argparse.ArgumentParser):
         self.set_defaults(flags={action.dest: action.option_strings[0] for action in taking})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._check_names(args)
         return super().parse_known_args(self._glued(args), namespace)
+
+    def _check_names(self, argv: Sequence[str]) -> None:
+        """Refuse what is no command or option, before anything is said to be missing."""
+        if self._subparsers is not None:
+            name = next(iter(argv), "-")
+            if not name.startswith("-") and name not in COMMANDS:
+                near = _nearest(name, COMMANDS) or f"it must be one of {', '.join(COMMANDS)}"
+                raise UsageError(f"there is no command {name!r}: {near}")
+            return
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        for word in takewhile(lambda word: word != "--", argv):
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in flags:
+                near = _nearest(name, flags) or f"{self.prog} --help lists those that there are"
+                raise UsageError(f"there is no option {name!r}: {near}")
 
     def _glued(self, argv: Sequence[str]) -> list[str]:
         """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse recognises only -5 and -.5.
@@ -75,6 +94,12 @@ class _Parser(argparse.ArgumentParser):
             else:
                 glued.append(word)
         return glued
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question for the known name that is nearest to a given one, or nothing."""
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def command_of(name: str) -> Command:

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from statistics import NormalDist
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 import dpcore
 
+from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
+from ..curves.simulated_releases import Releases
+from ..curves.stored import Stored
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import (
     Reliability,
     expected_calibration_error,
     maximum_calibration_error,
 )
+from ..statistics.calibration_intervals import (
+    expected_calibration_error_interval,
+    population_expected_calibration_error_interval,
+)
 from .arguments import UsageError
+from .by_groups import BY, groups_of
 from .options import given, option
-from .reports import lines, picture
+from .reports import between, lines, percent, picture
 from .running import written
 from .scored import (
     about_scores,
+    by_groups,
     counted,
     counted_by_default,
     has_default,
     released,
     scored,
+    table_of_groups,
 )
-from .shared_options import SMOOTH, size
+from .shared_options import LEVEL, SMOOTH, size
 from .sizes import with_size
 
 __all__ = ["COMMAND"]
@@ -39,23 +48,70 @@ _SIZE: Final = 1000
 
 
 def _run(options: argparse.Namespace) -> str:
+    deviations(options.level)  # refuses another level
+    if groups := groups_of(options):
+        return _run_by_groups(options, groups)
     if has_default(options):
         grid, mechanism, counts = counted_by_default(options)
         _check_bins(options, grid)
     else:
-        grid = dpcore.Grid.uniform(0, 1, _SIZE if options.size is None else options.size)
+        grid = _grid(options)
         _check_bins(options, grid)
         mechanism, counts = counted(options, grid)
     curves = released(options, grid, mechanism, counts)
-    make = equi_depth_bins if options.equi_depth else uniform_bins
-    table = Reliability(make(curves, **given(options, make)), curves.privacy)
+    table = _table(curves, options)
     simulated = None if options.smooth else mechanism  # smoothed releases are not simulated
     text = _summary(curves, table, simulated, options)
     if has_default(options):
         text = with_size(options, text, grid)
-    draw = partial(picture, table, size=(5.5, 6.5), legend="upper left", title=options.y_score)
-    written(options, curves.to_json, draw)
+    _write(options, curves, table)
     return text
+
+
+def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
+    """Release the curves of groups, and show the calibration error of each."""
+    grid = None if has_default(options) else _grid(options)
+    if grid is not None:
+        _check_bins(options, grid)
+    curves, mechanisms = by_groups(options, groups, grid)
+    tables = {group: _table(own, options) for group, own in curves.items()}
+    errors = [
+        _error(own, tables[group], mechanism, options.level)
+        for (group, own), mechanism in zip(curves.items(), mechanisms, strict=True)
+    ]
+    text = table_of_groups(curves, "ECE", errors, options)
+    if has_default(options):
+        text = with_size(options, text, curves.curves[0].grid)
+    _write(options, curves, tables)
+    return text
+
+
+def _write(options: argparse.Namespace, curves: Stored, drawn: Any) -> None:
+    draw = partial(picture, drawn, size=(5.5, 6.5), legend="upper left", title=options.y_score)
+    written(options, curves.to_json, draw)
+
+
+def _grid(options: argparse.Namespace) -> dpcore.Grid:
+    return dpcore.Grid.uniform(0, 1, _SIZE if options.size is None else options.size)
+
+
+def _table(curves: ScoreCurves, options: argparse.Namespace) -> Reliability:
+    make = equi_depth_bins if options.equi_depth else uniform_bins
+    return Reliability(make(curves, **given(options, make)), curves.privacy)
+
+
+def _error(
+    curves: ScoreCurves,
+    table: Reliability,
+    mechanism: Releases | None,
+    level: float,
+) -> tuple[float, Interval[float], Interval[float]]:
+    """Return the calibration error, and its intervals for the records and for the population."""
+    return (
+        expected_calibration_error(curves, table.bins, mechanism=mechanism),
+        expected_calibration_error_interval(curves, table.bins, level, mechanism),
+        population_expected_calibration_error_interval(curves, table.bins, level, mechanism),
+    )
 
 
 def _check_bins(options: argparse.Namespace, grid: dpcore.Grid) -> None:
@@ -71,14 +127,19 @@ def _summary(
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about a release and its calibration."""
-    error = expected_calibration_error(curves, table.bins, mechanism=mechanism)
+    error, own, population = _error(curves, table, mechanism, options.level)
     most = maximum_calibration_error(curves, table.bins)
-    rows = about_scores(curves, options) | {"ECE": f"{error:.4g}", "MCE": f"{most:.4g}"}
+    level = percent(options.level)
+    rows = about_scores(curves, options) | {
+        "ECE": f"{error:.4g}",
+        f"{level} ECE": f"{between(own)} (records), {between(population)} (population)",
+        "MCE": f"{most:.4g}",
+    }
     heading = (
         f"{'score from':>10}  {'to':>9}  {'records':>10}  {'mean score':>10}  {'positives':>9}"
-        f"  {'95% (noise)':>17}"
+        f"  {f'{level} (noise)':>17}"
     )
-    reach = NormalDist().inv_cdf(0.975) * table.noise_deviation
+    reach = deviations(options.level) * table.noise_deviation
     low, high = np.clip([table.positive_rate - reach, table.positive_rate + reach], 0.0, 1.0)
     edges = table.bins.edges
     printed = [
@@ -103,6 +164,8 @@ COMMAND: Final = scored(
         "equi_depth": option(
             "bins with about the same number of records each", action="store_true"
         ),
+        **BY,
         "smooth": SMOOTH,
+        "level": LEVEL,
     },
 )

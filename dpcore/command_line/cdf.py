@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..curves.cdf import CDF
+from ..curves.confidence import deviations
+from ..curves.groups import GroupedCDF
 from ..records.column import Column
 from ..records.files import Column as FileColumn
 from ..records.times import scalar
 from .arguments import UsageError
+from .by_groups import BY, column_of, groups_of, is_missing, places
 from .options import Command, given, option
-from .reports import about, lines, picture, shown
+from .reports import about, lines, percent, picture, shown
 from .running import batches, check_outputs, mechanism_of, missing_values, spent_by, written
-from .shared_options import BOUNDS, BUDGET, FILE, FILES, ONE_BUDGET, SMOOTH, size
+from .shared_options import BOUNDS, BUDGET, FILE, FILES, LEVEL, ONE_BUDGET, SMOOTH, size
 from .sizes import coarser, grid_of, with_size
 
 __all__ = ["COMMAND", "summary"]
@@ -28,59 +31,103 @@ _PERCENT: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 
 def _run(options: argparse.Namespace) -> str:
+    level = options.level
+    deviations(level)  # refuses another one
+    groups = groups_of(options)
     grid = grid_of(options)
     chosen = mechanism_of(options, grid.size)
     check_outputs(options)
-    counts, integers = _counts(options, grid)
-    if options.size is None and not grid.of_integers:
+    counts, integers = _counts(options, grid, groups)
+    if options.size is None and not grid.of_integers and not groups:
         grid, counts = coarser(options, grid, counts)
         chosen = mechanism_of(options, grid.size)
-    own = given(options, dpcore.cdf_from_counts) | spent_by(chosen(int(counts.sum())))
+    own = given(options, dpcore.cdf_from_counts)
     own |= {"isotonic": options.isotonic and options.smooth is None, "integers": integers}
+    if groups:
+        # The best mechanism is chosen for each group.
+        own |= {"mechanism": None} if options.mechanism == "best" else spent_by(chosen(None))
+        own["groups"] = groups
+        counts = counts.reshape(len(groups), -1)
+    else:
+        own |= spent_by(chosen(int(counts.sum())))
     curve = dpcore.cdf_from_counts(counts, grid, **own)
     if options.smooth is not None:
         curve = curve.smooth(options.smooth)
-    text = with_size(options, summary(curve, options.column), grid)
+    told = _summary_by_groups(curve, options) if groups else summary(curve, options.column, level)
+    text = with_size(options, told, grid)
     # The legend is below the curve.
-    draw = partial(picture, curve, size=(7, 4.5), legend="lower right", xlabel=options.column)
-    written(options, curve.to_json, draw)
+    how = {"size": (7, 4.5), "legend": "lower right", "xlabel": options.column}
+    written(options, curve.to_json, partial(picture, curve, **how))
     return text
 
 
 def _counts(
-    options: argparse.Namespace, grid: dpcore.Grid
+    options: argparse.Namespace, grid: dpcore.Grid, groups: list[str]
 ) -> tuple[NDArray[np.int64], bool | None]:
     """Return the number of values in each cell, (N,), and whether the column holds integers.
 
-    None: neither the options nor the schema of a Parquet file say so. CSV has no types.
+    With groups (G N,), one group after the other. None: neither the options nor the schema of a
+    Parquet file say so. CSV has no types.
     """
-    column = FileColumn(options.column, grid.unit or "numbers")
-    counts, integers = np.zeros(grid.size, np.int64), options.integers
+    columns = [FileColumn(options.column, grid.unit or "numbers")]
+    columns += [column_of(options)] if groups else []
+    counts = np.zeros(max(1, len(groups)) * grid.size, np.int64)
+    integers, own = options.integers, given(options, dpcore.Grid.count)
     try:
-        with batches(options, column) as read:
+        with batches(options, *columns) as read:
             for batch in read:
                 values = Column.of(batch.column(0))
-                counts += grid.count(values, **given(options, dpcore.Grid.count))
+                if not groups:
+                    counts += grid.count(values, **own)
+                elif options.nan_policy == "raise" and is_missing(batch.column(1)):
+                    raise missing_values(str(columns[1]))
+                else:
+                    place = places(batch.column(1), groups)
+                    each = dpcore.group_counts(values, place, grid, range(len(groups)), **own)
+                    counts += each.ravel()
                 integers = values.stated(integers, by_grid=grid.of_integers)
     except dpcore.MissingValueError:
         raise missing_values(f"--column {options.column!r}") from None
-    if not counts.any():
+    if not counts.any() and not groups:  # the sizes of groups may be private
         raise UsageError(f"--column {options.column!r} holds no values in FILE {options.file!r}")
     return counts, integers
 
 
-def summary(curve: CDF, column: str) -> str:
+def summary(curve: CDF, column: str, level: float = 0.95) -> str:
     """Return a few lines about a release and its quantiles."""
+    rows = {"column": shown(column), **about(curve), "std. error": _error_text(curve)}
+    return "\n".join([*lines(rows), "", *_table(curve, level)])
+
+
+def _summary_by_groups(curves: GroupedCDF, options: argparse.Namespace) -> str:
+    """Return a few lines about the release, and about each group."""
+    rows = {"column": shown(options.column), "by": shown(options.by), "privacy": curves.privacy}
+    text = lines(rows)
+    for group, curve in curves.items():
+        own = about(curve) | {"std. error": _error_text(curve)}
+        del own["privacy"]
+        text += ["", *lines({"group": shown(group)} | own), *_table(curve, options.level)]
+    return "\n".join(text)
+
+
+def _error_text(curve: CDF) -> str:
     error = float(curve.standard_error().max())
-    error_text = f"{error:.2g} (privacy noise in the share at a value)"
-    rows = {
-        "column": shown(column),
-        **about(curve),
-        "std. error": error_text if np.isfinite(error) else "not known: it depends on the data",
-    }
-    quantiles = curve.quantile(np.array(_PERCENT) / 100)
-    table = [f"{p:>7} %  {_text(q):>16}" for p, q in zip(_PERCENT, quantiles, strict=True)]
-    return "\n".join([*lines(rows), "", f"{'share':>9}  {'quantile':>16}", *table])
+    known = f"{error:.2g} (privacy noise in the share at a value)"
+    return known if np.isfinite(error) else "not known: it depends on the data"
+
+
+def _table(curve: CDF, level: float) -> list[str]:
+    """Return a heading, and a line for each quantile, with the interval for the noise."""
+    shares = np.array(_PERCENT) / 100
+    ends = curve.quantile_interval(shares, level)
+    heading = f"{percent(level)} (noise)"
+    return [
+        f"{'share':>9}  {'quantile':>16}  {heading:>35}",
+        *(
+            f"{p:>7} %  {_text(q):>16}  {_text(low):>16} - {_text(high):>16}"
+            for p, q, low, high in zip(_PERCENT, curve.quantile(shares), *ends, strict=True)
+        ),
+    ]
 
 
 def _text(value: Any) -> str:
@@ -115,6 +162,7 @@ COMMAND: Final = Command(
             required=True,
         ),
         **{name: {**bound, "type": _date_or_float} for name, bound in BOUNDS.items()},
+        **BY,
         "size": size(
             "between the bounds (by the number of records and the budget; with --integers, one "
             "for each whole number or day)"
@@ -127,6 +175,7 @@ COMMAND: Final = Command(
             "(yes if a Parquet file has integers or dates)"
         ),
         "nan_policy": {},
+        "level": LEVEL,
         **FILES,
     },
     alternatives={**ONE_BUDGET, ("smooth", "isotonic"): False},

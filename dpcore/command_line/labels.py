@@ -7,6 +7,7 @@ refused, because it would all count as negative, and this is a likely mistake.
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,29 +18,29 @@ from .arguments import UsageError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["POSITIVE", "is_label", "scored_labels"]
+__all__ = ["POSITIVE", "is_label", "meant", "scored_labels"]
 
 POSITIVE: Final = "1"  # the label of positives for numbers and booleans
 
 
 def scored_labels(
     batch: pyarrow.RecordBatch, positive: str | None
-) -> tuple[NDArray[np.bool_], pyarrow.Array, int | None]:
-    """Return the complete records of a batch.
+) -> tuple[NDArray[np.bool_], pyarrow.RecordBatch, int | None]:
+    """Return the complete records of a batch, and which of them are positive.
 
     Parameters
     ----------
     batch
-        A column of labels, and a column of scores.
+        A column of labels, and other columns.
     positive
         The label of the positives, as typed; None: 1, for a column without text.
 
     Returns
     -------
     is_positive : numpy.ndarray
-        One entry for each record that has a label and a score. NaN is neither.
-    scores : pyarrow.Array
-        The scores of these records.
+        One entry for each record with a value in every column. NaN is no value.
+    complete : pyarrow.RecordBatch
+        These records.
     missing : int or None
         The first column that has a missing value.
 
@@ -56,12 +57,12 @@ def scored_labels(
     masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
     missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
     if missing is not None:
-        batch = batch.filter(pc.invert(pc.or_(*masks)))
-    labels, scores = batch.columns
+        batch = batch.filter(pc.invert(reduce(pc.or_, masks)))
+    labels = batch.column(0)
     if not hasattr(labels, "dictionary"):
         labels = labels.dictionary_encode()
     wanted = np.array([is_label(label, positive) for label in labels.dictionary.to_pylist()], bool)
-    return wanted[labels.indices.to_numpy()], scores, missing
+    return wanted[labels.indices.to_numpy()], batch, missing
 
 
 def _check_no_text(batch: pyarrow.RecordBatch) -> None:
@@ -86,9 +87,14 @@ def is_label(label: Any, typed: str) -> bool:
 
     True and False are 1 and 0, in text as well.
     """
-    first, second = _text(label), typed.strip()
-    number = _number(first)
-    return first == second or (number is not None and number == _number(second))
+    return meant(label) == meant(typed)
+
+
+def meant(label: Any) -> Decimal | str:
+    """Return the number that a label stands for, or its text: equal for equal labels."""
+    text = _text(label)
+    number = _number(text)
+    return text if number is None else number
 
 
 def _text(label: Any) -> str:

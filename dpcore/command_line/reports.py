@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..curves.cdf import CDF
+from ..curves.confidence import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["about", "drawn", "figure_of", "lines", "picture", "shown"]
+__all__ = ["about", "between", "drawn", "figure_of", "lines", "percent", "picture", "shown"]
 
 
 def about(curve: CDF) -> dict[str, object]:
@@ -38,6 +40,16 @@ def shown(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
+def between(interval: Interval[float]) -> str:
+    """Return the ends of an interval as a text."""
+    return f"{interval.low:.4g} to {interval.high:.4g}"
+
+
+def percent(level: float) -> str:
+    """Return a confidence level as a text."""
+    return f"{100 * level:g}%"
+
+
 def picture(
     released: Any,
     form: str,
@@ -47,9 +59,17 @@ def picture(
     title: str = "",
     xlabel: str | None = None,
 ) -> bytes:
-    """Return a release drawn by its ``plot``, as a file of Matplotlib's format ``form``."""
+    """Return a release drawn by its ``plot``, as a file of Matplotlib's format ``form``.
+
+    The results of a mapping from groups are drawn into one picture.
+    """
     figure = figure_of(*size)
-    ax = released.plot(figure.subplots())
+    ax: Any = figure.subplots()
+    if isinstance(released, Mapping):
+        for group, one in released.items():
+            one.plot(ax, label=str(group))
+    else:
+        released.plot(ax)
     ax.set_title(title, parse_math=False)  # a dollar sign is not mathematics
     if xlabel is not None:
         ax.set_xlabel(xlabel, parse_math=False)

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -210,10 +211,15 @@ def _as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
     """Return the message with the arguments' names on the command line."""
     message = str(error)
     if isinstance(error, FileError):
-        return f"{_flag_of(error.file, options)} {message}"
+        flag = _flag_of(error.file, options)
+        if flag == "--budget" and "needs a cap" in message:
+            message += f": dpcore budget {shlex.quote(str(options.budget))} --epsilon 1 makes one"
+        return f"{flag} {message}"
     argument, blank, rest = message.partition(" ")
     is_budget = getattr(options, "budget", None) is not None
     names = {"source": "FILE", "study": "STUDY", "path": "--budget" if is_budget else "FILE"}
+    if options.command == "compare":
+        names |= {"first": "FIRST", "second": "SECOND"}
     names |= options.flags
     is_named = argument in names and hasattr(error, "argument")
     return f"{names[argument]}{blank}{rest}" if is_named else message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,20 +11,44 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..curves.confidence import Interval
 from ..curves.likely_mistakes import named
-from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
-from ..planning.score_grid import on_grid, score_grid, suited_to_scores
+from ..curves.score_groups import GroupedScores
+from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
+from ..curves.simulated_releases import Releases
+from ..planning.most_accurate import most_accurate
+from ..planning.score_grid import (
+    grid_of_groups,
+    of_scores,
+    on_grid,
+    score_grid,
+    suited_to_scores,
+)
 from ..privacy.allowance import Allowance
 from ..records.files import Column as FileColumn
+from ..releases.cdf import checked, of_each
+from ..releases.released_by import released_by
 from ..releases.score_curves import labelled_score_curves
+from ..releases.score_curves_by_groups import released_by_groups
+from ..summaries.score_counts import score_counts_of_groups
 from .arguments import UsageError
+from .by_groups import column_of, places
 from .labels import POSITIVE, scored_labels
 from .options import Command, Option, given, option
-from .reports import about, shown
+from .reports import about, between, lines, percent, shown
 from .running import batches, check_outputs, mechanism_of, missing_values
 from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 
-__all__ = ["about_scores", "counted", "counted_by_default", "has_default", "released", "scored"]
+__all__ = [
+    "about_scores",
+    "by_groups",
+    "counted",
+    "counted_by_default",
+    "has_default",
+    "released",
+    "scored",
+    "table_of_groups",
+]
 
 _LABELLED: Final[dict[str, Option]] = {
     "file": FILE,
@@ -69,12 +93,60 @@ def counted(
     options: argparse.Namespace, grid: dpcore.Grid, knows_n: bool = True
 ) -> tuple[dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
     """Return the mechanism for the scores, and their exact counts by class."""
-    if grid.size > MOST_SCORE_CELLS:
-        raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
+    _check_size(options, grid)
     chosen = mechanism_of(options, 2 * grid.size)
     check_outputs(options)
     counts = _counts(options, grid)
     return chosen(int(counts.sum()) if knows_n else None), counts
+
+
+def by_groups(
+    options: argparse.Namespace, groups: list[str], grid: dpcore.Grid | None
+) -> tuple[GroupedScores, list[Releases | None]]:
+    """Return the released curves of groups, and what can simulate each, or None.
+
+    Without a grid, it is that of ``dpcore.score_curves``.
+    """
+    relation = of_each(None, by_groups=True)
+    assert relation is not None
+    budget = Allowance.checked(options.epsilon, options.rho, relation, options.delta)
+    default = of_scores if grid is None else most_accurate
+    grid = grid_of_groups(budget) if grid is None else grid
+    _check_size(options, grid)
+    own = mechanism_of(options, 2 * grid.size)
+    mechanism = None if options.mechanism == "best" else own(None)
+    spender = budget if mechanism is None else mechanism
+    chosen = checked(numbered(2 * grid.size), spender, False, None, default)
+    check_outputs(options)
+    counts = _counts(options, grid, groups).reshape(len(groups), -1)
+    smooth, label = getattr(options, "smooth", None), named(options.pos_label)
+    raw = released_by_groups(counts, groups, grid, chosen, label)
+    if smooth is None:
+        curves = raw.isotonic()
+        return curves, [released_by(each, mechanism) for each in curves.values()]
+    smoothed = tuple(each.smooth(smooth) for each in raw.values())
+    return GroupedScores(raw.groups, smoothed), [None] * len(groups)  # these are not simulated
+
+
+def table_of_groups(
+    curves: GroupedScores,
+    name: str,
+    found: Sequence[tuple[float, Interval[float], Interval[float]]],
+    options: argparse.Namespace,
+) -> str:
+    """Return a few lines about the curves of groups, with a number for each and its intervals."""
+    rows = _about_columns(options) | {"by": shown(options.by), "privacy": curves.privacy}
+    level = percent(options.level)
+    heading = (
+        f"{name:>9}  {f'{level} (records)':>19}  {f'{level} (population)':>19}"
+        f"  {'records':>10}  {'positives':>10}  group"
+    )
+    table = [
+        f"{value:>9.4g}  {between(own):>19}  {between(population):>19}"
+        f"  {each.n:>10}  {each.positives[-1]:>10.0f}  {shown(group)}"
+        for (group, each), (value, own, population) in zip(curves.items(), found, strict=True)
+    ]
+    return "\n".join([*lines(rows), "", heading, *table])
 
 
 def has_default(options: argparse.Namespace) -> bool:
@@ -95,21 +167,40 @@ def counted_by_default(
     return grid, mechanism, on_grid(counts, grid)
 
 
-def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
-    """Return the number of records of each class in each cell, (2 N,), as ``score_counts`` does."""
-    label = FileColumn(options.y_true, "labels", "--label")
-    score = FileColumn(options.y_score, "numbers", "--score")
-    counts = np.zeros(2 * grid.size, np.int64)
-    with batches(options, label, score) as read:
+def _check_size(options: argparse.Namespace, grid: dpcore.Grid) -> None:
+    if grid.size > MOST_SCORE_CELLS:
+        raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
+
+
+def _counts(
+    options: argparse.Namespace, grid: dpcore.Grid, groups: Sequence[str] = ()
+) -> NDArray[np.int64]:
+    """Return the number of records of each class in each cell, (2 N,), as ``score_counts`` does.
+
+    With groups (G, 2 N).
+    """
+    columns = [
+        FileColumn(options.y_true, "labels", "--label"),
+        FileColumn(options.y_score, "numbers", "--score"),
+        *([column_of(options)] if groups else []),
+    ]
+    counts = np.zeros(max(1, len(groups)) * 2 * grid.size, np.int64)
+    with batches(options, *columns) as read:
         for batch in read:
-            is_positive, scores, missing = scored_labels(batch, options.pos_label)
+            is_positive, complete, missing = scored_labels(batch, options.pos_label)
             if missing is not None and options.nan_policy == "raise":
-                raise missing_values(str((label, score)[missing]))
+                raise missing_values(str(columns[missing]))
             own = given(options, dpcore.score_counts)
-            own |= {"y_true": is_positive, "y_score": scores, "pos_label": None}
-            counts += dpcore.score_counts(**own, grid=grid)
-    if not counts.any():
-        raise UsageError(f"{label} and {score} hold no records in FILE {options.file!r}")
+            own |= {"y_true": is_positive, "y_score": complete.column(1), "pos_label": None}
+            if groups:
+                own["by"] = places(complete.column(2), groups)
+                own["groups"] = range(len(groups))
+                counts += score_counts_of_groups(**own, grid=grid).ravel()
+            else:
+                counts += dpcore.score_counts(**own, grid=grid)
+    if not counts.any() and not groups:  # the sizes of groups may be private
+        what = " and ".join(map(str, columns))
+        raise UsageError(f"{what} hold no records in FILE {options.file!r}")
     return counts
 
 
@@ -128,10 +219,16 @@ def released(
 
 def about_scores(curves: ScoreCurves, options: argparse.Namespace) -> dict[str, object]:
     """Return the lines that all released scores get."""
+    return {
+        **_about_columns(options),
+        **about(curves.joint),
+        "positives": f"{curves.positives[-1]:.0f} (released)",
+    }
+
+
+def _about_columns(options: argparse.Namespace) -> dict[str, object]:
     positive = POSITIVE if options.pos_label is None else options.pos_label
     return {
         "label": f"{shown(options.y_true)}, positive if {shown(positive)}",
         "score": shown(options.y_score),
-        **about(curves.joint),
-        "positives": f"{curves.positives[-1]:.0f} (released)",
     }

@@ -17,6 +17,7 @@ __all__ = [
     "BUDGET",
     "FILE",
     "FILES",
+    "LEVEL",
     "ONE_BUDGET",
     "PICTURES",
     "QUIET",
@@ -86,6 +87,9 @@ BUDGET: Final[dict[str, Option | None]] = {
     "mechanism": mechanism_option(*VARIANTS),
     "base": option("children of each node of a dyadic tree (2)", "K", int),
 }
+LEVEL: Final[Option] = option(
+    "confidence level of the intervals, between 0 and 1 (0.95)", "X", float, default=0.95
+)
 ONE_BUDGET: Final[dict[tuple[str, ...], bool]] = {("epsilon", "rho"): True}
 SMOOTH: Final[Option] = option(
     "smooth a dyadic curve, in the 1-norm or the 2-norm", type=int, choices=get_args(Norm)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..planning.score_grid import OF_A_GROUP
 from ..planning.suggest import FINEST, suggested_size
 from .arguments import UsageError
 from .reports import lines
@@ -20,11 +21,15 @@ __all__ = ["coarser", "grid_of", "with_size"]
 def grid_of(options: argparse.Namespace) -> dpcore.Grid:
     """Return the requested grid; without a size, the finest grid that ``coarser`` accepts.
 
-    With ``--integers`` and without a size, each whole number or day has a cell.
+    With ``--integers`` and without a size, each whole number or day has a cell. By groups, the grid
+    does not depend on the number of records, which may be private in each group.
     """
-    if options.size is None and getattr(options, "integers", None):
+    size = options.size
+    if size is None and getattr(options, "integers", None):
         return _whole_grid(options.lower, options.upper)
-    size = FINEST if options.size is None else options.size
+    if size is None and getattr(options, "by", None):
+        size = suggested_size(OF_A_GROUP, options.epsilon, options.rho, options.delta)
+    size = FINEST if size is None else size
     return dpcore.Grid.uniform(options.lower, options.upper, size)
 
 
@@ -61,7 +66,7 @@ def with_size(options: argparse.Namespace, text: str, grid: dpcore.Grid) -> str:
     """Return a summary, with the number of cells if the command chose it."""
     if options.size is not None:
         return text
-    why = "by the records and the budget"
+    why = "by the budget" if getattr(options, "by", None) else "by the records and the budget"
     if grid.of_integers:
         why = "one for each whole number" if grid.unit is None else "one for each day"
     said = f"{grid.size} ({why}; --size sets it)"

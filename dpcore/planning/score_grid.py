@@ -14,13 +14,13 @@ from ..privacy.allowance import Allowance
 from ..summaries.grid import Grid
 from .most_accurate import data_aware, error_of, most_accurate, pays
 
-__all__ = ["grid_of_groups", "of_scores", "on_grid", "score_grid", "suited_to_scores"]
+__all__ = ["OF_A_GROUP", "grid_of_groups", "of_scores", "on_grid", "score_grid", "suited_to_scores"]
 
 _EVEN: Final = 40  # cells where records or budget are so scarce that DAWA joins them
 _FIRST: Final = 500.0  # the signal of the coarsest grid, where DAWA no longer pays
 _FINEST: Final = 8
 _HALVINGS: Final = 3
-_OF_A_GROUP: Final = 10_000  # records, where the number in each group is not public
+OF_A_GROUP: Final = 10_000  # records, where the number in each group is not public
 _MOST_AT_ONCE: Final = 200  # joint cells up to which a histogram is better than a tree
 
 
@@ -85,7 +85,7 @@ def grid_of_groups(budget: Allowance) -> Grid:
 
     Groups are compared on one grid, and their sizes may be private.
     """
-    return score_grid(_doublings(budget.signal(_OF_A_GROUP)))
+    return score_grid(_doublings(budget.signal(OF_A_GROUP)))
 
 
 def of_scores(cells: int, budget: Allowance, n: int | None = None) -> Mechanism:

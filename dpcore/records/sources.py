@@ -33,8 +33,9 @@ State = tuple[int, int]  # the size of a regular file, and the time of its last 
 
 _MOST_NAME: Final = 500  # characters of a path in an error
 _TIMES: Final[dict[str, str]] = {
-    "time": "dates or times without a time zone",
-    "instant": "times with a time zone",
+    "time": "dates or times without a time zone (those with one need bounds with one: "
+    '"2024-01-01T00:00Z")',
+    "instant": 'times with a time zone (those without one need bounds without one: "2024-01-01")',
     "duration": "durations",
 }
 

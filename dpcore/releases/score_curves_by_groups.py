@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..curves.likely_mistakes import named, warn_of_score_groups
 from ..curves.score_groups import GroupedScores
@@ -22,7 +23,7 @@ from ..summaries.score_counts import Label, score_counts_of_groups
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_rows, refuse_one_row_only
 
-__all__ = ["CELLS", "Spender", "score_curves_by_groups"]
+__all__ = ["CELLS", "Spender", "released_by_groups", "score_curves_by_groups"]
 
 CELLS: Final = 10 * 2**7  # for a given mechanism
 
@@ -61,7 +62,24 @@ def score_curves_by_groups(
     counts = score_counts_of_groups(
         y_true, y_score, by, grid, labels, pos_label=pos_label, nan_policy=nan_policy
     )
-    joint = raw_rows(counts, labels, cells, chosen, rng, what="score_curves")
-    found = GroupedScores(labels, tuple(ScoreCurves(grid, curve) for curve in joint))
-    warn_of_score_groups(found, named(pos_label))
+    found = released_by_groups(counts, labels, grid, chosen, named(pos_label), rng)
     return found.isotonic() if isotonic else found
+
+
+def released_by_groups(
+    counts: NDArray[np.int64],
+    groups: Sequence[Label],
+    grid: Grid,
+    chosen: Callable[[int], Mechanism],
+    label: str,
+    rng: np.random.Generator | None = None,
+) -> GroupedScores:
+    """Release the raw curves of groups from their counts, (G, 2 N), that were checked.
+
+    ``chosen`` takes the number of records of a group. ``label`` names the positive one in warnings.
+    """
+    cells = numbered(2 * grid.size)
+    joint = raw_rows(counts, groups, cells, chosen, rng, what="score_curves")
+    found = GroupedScores(tuple(groups), tuple(ScoreCurves(grid, curve) for curve in joint))
+    warn_of_score_groups(found, label)
+    return found

@@ -54,6 +54,8 @@ COLUMNS = [("x", "y"), ("y", "x"), ("missing", "z"), ("1", "2"), ("", "yes"), ("
 OTHERS = [
     [],
     ["--positive", "1"],
+    ["--by", "z", "--groups", "3,?"],
+    ["--by", "z", "--groups", "3"],
     ["--nan-policy", "omit"],
     ["--delimiter", ";"],
     ["--delimiter", "xy"],

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("tables")
 
 
 def quantiles(out: str) -> dict[int, float]:
-    table = out.partition("quantile\n")[2].splitlines()
+    table = out.partition(" (noise)\n")[2].splitlines()
     return {int(line.split()[0]): float(line.split()[2]) for line in table}
 
 

@@ -68,6 +68,11 @@ ARGUMENTS = {
         "--delta 1e-6 --mechanism dyadic-paper",
         "--mechanism x",
         "--col x\ny",
+        "--level 1",
+        "--groups a",
+        "--by y",
+        "--groups a,a --by y",
+        "--groups a,,b --by y",
         "--delimiter ;;",
         "--json none/o.json",
         "--json t.parquet/o.json",
@@ -79,6 +84,8 @@ ARGUMENTS = {
     "roc": [
         "--score y",
         "--size 8388609",
+        "--size 8388609 --by x --groups 1",
+        "--level 0",
         "--raw",
         "--epsilon 1e-300",
         "--smooth 1 --mechanism best",
@@ -88,6 +95,8 @@ ARGUMENTS = {
     "calibration": [
         "--bins 0",
         "--bins 10 --size 5",
+        "--bins 10 --size 5 --by x --groups 1",
+        "--level 0",
         "--lower 0",
         "--smooth 2 --mechanism dawa",
         "--json none/o.json",
@@ -302,3 +311,29 @@ def test_the_help_names_all_mechanisms(command, capsys):
     assert f"{known} of your own (best: the most accurate)" in text
     assert cli.main([command, "t.csv", *GIVEN[command], "--mechanism", "none"]) == 2
     assert f"{known}; got 'none'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["cdf", "t.csv", "--colum", "x"], "no option '--colum': did you mean --column?"),
+        (["cdf", "t.csv", *EXACT, "--nan_policy=omit"], "did you mean --nan-policy?"),
+        (["cdf", "t.csv", *EXACT, "--zzz"], "no option '--zzz': dpcore cdf --help lists"),
+        (["rocc", "t.csv"], "no command 'rocc': did you mean roc?"),
+        (["xyz"], "no command 'xyz': it must be one of cdf, roc, "),
+    ],
+)
+def test_a_wrong_name_leads_to_the_right_one(refused, argv, words):
+    assert words in refused(*argv)
+
+
+def test_a_missing_budget_says_how_to_make_one(refused):
+    error = refused("cdf", "t.csv", *EXACT, "--budget", "my budget.sqlite")
+    assert "needs a cap: dpcore budget 'my budget.sqlite' --epsilon 1 makes one" in error
+
+
+def test_times_with_a_zone_need_bounds_with_one(refused):
+    Path("z.csv").write_text("x\n2024-01-31T00:00Z\n")
+    argv = ["--column", "x", "--epsilon", "1", "--lower", "2024-01-01", "--upper", "2025-01-01"]
+    error = refused("cdf", "z.csv", *argv)
+    assert 'those with one need bounds with one: "2024-01-01T00:00Z"' in error
