@@ -6,6 +6,7 @@ import argparse
 from typing import Final, get_args
 
 from ..privacy.budgets import Budget
+from ..privacy.filters import Composition
 from ..privacy.guarantees import Privacy, Relation
 from .options import Command, given, option
 
@@ -15,23 +16,26 @@ __all__ = ["COMMAND"]
 def _run(options: argparse.Namespace) -> str:
     budget = Budget.open(options.file, **given(options, Budget.open))
     charges, width = budget.log, 24
+    both = budget.composition == "zero-concentrated"
     lines = [
         f"budget in {options.file}, {budget.neighbours}",
-        f"  {'cap':<{width}}{_short(budget.cap)}",
-        f"  {'spent':<{width}}{_short(budget.spent)}",
-        f"  {'remaining':<{width}}{_short(budget.remaining)}",
+        f"  {'cap':<{width}}{_short(budget.cap)}" + f", {budget.composition}" * both,
+        f"  {'spent':<{width}}{_short(budget.spent, both)}",
+        f"  {'remaining':<{width}}{_short(budget.remaining, both)}",
     ]
     if charges:
         lines += ["", f"  {'time (UTC)':<{width}}{'cost':<32}release"]
     for time, what, privacy in charges:
         at = time.strftime("%Y-%m-%d %H:%M:%S")
-        lines.append(f"  {at:<{width}}{_short(privacy):<32}{what}")
+        lines.append(f"  {at:<{width}}{_short(privacy, both):<32}{what}")
     return "\n".join(lines)
 
 
-def _short(privacy: Privacy) -> str:
+def _short(privacy: Privacy, both: bool = False) -> str:
     """Return a guarantee without its relation of neighbours, which the budget states."""
     text, _, note = str(privacy).partition(" (")
+    if both and privacy.epsilon is not None and privacy.rho is not None:
+        text += f" or rho = {privacy.rho:g}"
     return f"{text} (SIMULATED)" if "SIMULATED" in note else text
 
 
@@ -49,6 +53,9 @@ COMMAND: Final = Command(
         "neighbours": option(
             f"the relation of a new budget: {', '.join(get_args(Relation))} (replace-one)",
             "RELATION",
+        ),
+        "composition": option(
+            f"how costs add up in a new budget: {', '.join(get_args(Composition))} (basic)", "RULE"
         ),
     },
 )

@@ -77,7 +77,7 @@ def deviations_of_noise(level: float, privacy: Privacy) -> float:
         level is not a number between 0 and 1.
     """
     normal = deviations(level)
-    if privacy.rho is not None or privacy.delta > 0.0:
+    if privacy.epsilon is None or privacy.delta > 0.0:
         return normal
     return max(normal, -math.log(1.0 - level) / math.sqrt(2.0))
 

@@ -368,21 +368,23 @@ DEVIATIONS: Final = form(_runs, _deviations)
 
 
 def _dumped_privacy(privacy: Privacy | None) -> dict[str, Any]:
-    """Return the parameters of a guarantee of either kind."""
+    """Return the parameters of a guarantee: epsilon and delta, or rho, or all of them."""
     if privacy is None or privacy.epsilon == math.inf:
         what = "must be finite: an exact curve is not a release"
         raise ParameterError("privacy", privacy, what)
-    parameters = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    parameters = {} if privacy.epsilon is None else {"epsilon": privacy.epsilon}
+    if privacy.epsilon is not None or privacy.delta:
+        parameters["delta"] = privacy.delta
     if privacy.rho is not None:
-        parameters = {"rho": privacy.rho, **({"delta": privacy.delta} if privacy.delta else {})}
+        parameters["rho"] = privacy.rho
     return {**parameters, "neighbours": privacy.neighbours, "simulated": privacy.simulated}
 
 
 def _privacy(name: str, data: _Fields) -> Privacy:
     stored = data[name]
-    known = (_EPSILON_FIELDS, _RHO_FIELDS, _RHO_FIELDS | {"delta"})
+    known = (_EPSILON_FIELDS, _RHO_FIELDS, _RHO_FIELDS | {"delta"}, _EPSILON_FIELDS | {"rho"})
     if not isinstance(stored, dict) or set(stored) not in known:
-        raise ValueError(f"{name} must have epsilon, delta (or rho), neighbours and simulated")
+        raise ValueError(f"{name} must have epsilon and delta, or rho, or all, neighbours and simulated")
     return Privacy(**stored)
 
 

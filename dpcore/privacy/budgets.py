@@ -16,6 +16,7 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from .composition import Sums
 from .file_ledgers import FileLedger
+from .filters import Cap, Composition
 from .guarantees import Privacy, Relation, implies
 from .ledgers import Charge, Ledger, MemoryLedger
 from .refusals import BudgetError, shown, text
@@ -23,8 +24,7 @@ from .spending import entered, left
 
 __all__ = ["Budget", "BudgetError", "Charge"]
 
-_TOLERANCE: Final = 1 + Fraction(1, 10**12)  # so that ten times 0.1 fit into 1
-
+_NO_NOISE: Final = "without noise there is no guarantee"
 _FORKED: Final = "this budget is in memory, and other processes cannot see it: see Budget.open"
 
 
@@ -41,9 +41,9 @@ class Budget:
         The cap on the sum of all epsilons.
     rho
         The cap on the sum of all rhos, for zero-concentrated differential privacy; instead of
-        epsilon. A pure epsilon counts as epsilon^2 / 2, so many small ones cost much less than
-        their sum. ``privacy.zcdp_rho(epsilon, delta)`` is the rho that implies (epsilon, delta) at
-        the end.
+        epsilon. A pure epsilon counts with the rho of its release, which is at most epsilon^2 / 2,
+        so many small ones cost much less than their sum. ``privacy.zcdp_rho(epsilon, delta)`` is
+        the rho that implies (epsilon, delta) at the end.
     delta
         The cap on the sum of all deltas: below 1, and 0 by default.
     neighbours
@@ -51,6 +51,11 @@ class Budget:
         for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon. A
         release for replace-one-within-group is refused, because it publishes the sizes of groups,
         unless the budget is for that relation.
+    composition
+        How the costs count against epsilon and delta. "basic": epsilons add up, and deltas.
+        "zero-concentrated", with a delta above 0: a release is admitted if the epsilons add up to
+        at most epsilon, or the rhos to at most ``privacy.zcdp_rho(epsilon, delta)``, whichever
+        fits. It holds far more releases, and none that needs a delta of its own.
 
     Raises
     ------
@@ -100,8 +105,9 @@ class Budget:
         rho: float | Fraction | None = None,
         delta: float | None = None,
         neighbours: Relation = "replace-one",
+        composition: Composition = "basic",
     ) -> None:
-        self._cap = _checked(epsilon, rho, delta, neighbours)
+        self._cap = _checked(epsilon, rho, delta, neighbours, composition)
         self._ledger: Ledger = MemoryLedger()
 
     @classmethod
@@ -113,6 +119,7 @@ class Budget:
         rho: float | Fraction | None = None,
         delta: float | None = None,
         neighbours: Relation | None = None,
+        composition: Composition | None = None,
     ) -> Budget:
         """Return the budget in a file; create the file if there is none.
 
@@ -125,7 +132,7 @@ class Budget:
             An SQLite file on a disk of this machine; do not rely on the locks of network folders.
             If you restore an earlier copy of the file, the charges since then are forgotten. The
             file must have one name: hard links are refused, symbolic links are followed.
-        epsilon, rho, delta, neighbours
+        epsilon, rho, delta, neighbours, composition
             The cap of a new file. For an existing file, leave them out or give the cap that the
             file has.
 
@@ -151,9 +158,11 @@ class Budget:
         Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
         """
         name = _check.path("path", path, "must be a file's path")
-        said = any(parameter is not None for parameter in (epsilon, rho, delta, neighbours))
+        given = (epsilon, rho, delta, neighbours, composition)
+        said = any(parameter is not None for parameter in given)
         relation = "replace-one" if neighbours is None else neighbours
-        cap = _checked(epsilon, rho, delta, relation) if said else None
+        rule = "basic" if composition is None else composition
+        cap = _checked(epsilon, rho, delta, relation, rule) if said else None
         budget = cls.__new__(cls)
         ledger = FileLedger(Path(name), cap)
         budget._cap, budget._ledger = ledger.cap, ledger
@@ -162,22 +171,62 @@ class Budget:
     @property
     def cap(self) -> Privacy:
         """The limit on the joint cost of all releases."""
-        return self._cap
+        return self._cap.limit
+
+    @property
+    def composition(self) -> Composition:
+        """How the costs of releases add up against the cap."""
+        return self._cap.composition
 
     @property
     def neighbours(self) -> Relation:
         """The relation that all releases protect."""
-        return self._cap.neighbours
+        return self._cap.limit.neighbours
 
     @property
     def spent(self) -> Privacy:
         """The joint cost of the releases so far, rounded up."""
-        return self._ledger.spent().guarantee(self._cap)
+        return self._cap.spent(self._ledger.spent())
 
     @property
     def remaining(self) -> Privacy:
-        """What one more release may cost, rounded down, in the terms of the cap."""
-        return self._ledger.spent().left(self._cap)
+        """What one more release may cost, rounded down, in the terms of the cap.
+
+        Of an epsilon and a rho, which zero-concentrated composition tells, either one is enough.
+        """
+        return self._cap.left(self._ledger.spent())
+
+    def affordable(self, releases: int) -> Privacy:
+        """Return what each of some further equal releases may cost, rounded down.
+
+        Parameters
+        ----------
+        releases
+            Their number, 1 or more.
+
+        Returns
+        -------
+        Privacy
+            In the terms of the cap, as ``remaining``. Of an epsilon and a rho either one is enough:
+            all releases keep to that epsilon, or all to that rho.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            releases is not such a number.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.Budget(epsilon=1.0).affordable(8)
+        Privacy(epsilon=0.125, delta=0.0, neighbours='replace-one', simulated=False)
+        >>> budget = dp.Budget(epsilon=1.0, delta=1e-6, composition="zero-concentrated")
+        >>> each = budget.affordable(100)
+        >>> round(each.epsilon, 4), round(each.rho, 6)  # the epsilon if a release states no rho
+        (0.0221, 0.000244)
+        """
+        count = _check.integer("releases", releases, 1, 2**63)
+        return self._cap.left(self._ledger.spent(), count)
 
     @property
     def log(self) -> tuple[Charge, ...]:
@@ -222,16 +271,19 @@ class Budget:
     def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
         """Hold the budget until the stack is left; return a function that charges it, or refuse."""
         cap, given = self._cap, privacy.neighbours
-        if not implies(given, cap.neighbours):
-            wanted = f"must be the relation of the budget, {cap.neighbours!r} (in {what})"
+        if not implies(given, self.neighbours):
+            wanted = f"must be the relation of the budget, {self.neighbours!r} (in {what})"
             raise ParameterError("neighbours", given, wanted + _instead_of(given))
-        privacy = privacy.implied(cap.neighbours)
+        privacy = privacy.implied(self.neighbours)
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
         page = stack.enter_context(self._ledger.held())
         before: Sums = page.spent()
-        if privacy.epsilon == math.inf or not before.plus(privacy).fit(cap, _TOLERANCE):
-            raise BudgetError(what, privacy, before.left(cap), _why(privacy, cap))
+        if privacy.epsilon == math.inf:
+            raise BudgetError(what, privacy, cap.left(before), _NO_NOISE)
+        after = before.plus(privacy)
+        if not cap.admits(after):
+            raise BudgetError(what, privacy, cap.left(before), cap.why_not(privacy, after))
         charge = Charge(datetime.now(UTC), what, privacy)
         return lambda: page.add(charge)
 
@@ -288,8 +340,12 @@ class Budget:
     def __repr__(self) -> str:
         sums = self._ledger.spent()  # only once, because others may charge meanwhile
         releases = "1 release" if sums.releases == 1 else f"{sums.releases:,} releases"
-        cap = ", ".join(f"{name}={value!r}" for name, value in shown(self._cap))
-        spent, rest = (text(cost) for cost in (sums.guarantee(self._cap), sums.left(self._cap)))
+        stated: list[tuple[str, object]] = [*shown(self.cap)]
+        if self._cap.has_both:
+            stated.append(("composition", self.composition))
+        cap = ", ".join(f"{name}={value!r}" for name, value in stated)
+        both = self._cap.has_both
+        spent, rest = (text(cost, both) for cost in (self._cap.spent(sums), self._cap.left(sums)))
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
 
 
@@ -298,24 +354,21 @@ def _checked(
     rho: float | Fraction | None,
     delta: float | None,
     neighbours: Relation,
-) -> Privacy:
+    composition: Composition,
+) -> Cap:
     """Return a cap that is above 0 and finite."""
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             _check.positive(name, value)
     exact = 0.0 if delta is None else delta
-    return Privacy(epsilon, exact, neighbours, rho=rho)  # type: ignore[arg-type]  # rounded up
-
-
-def _why(privacy: Privacy, cap: Privacy) -> str:
-    """Return why a cap admits no release of this kind at all; or an empty string."""
-    if privacy.epsilon == math.inf:
-        return "without noise there is no guarantee"
-    if privacy.rho is not None and cap.rho is None:
-        return "a zero-concentrated release needs a budget with rho: see docs/guides/budget.md"
-    if privacy.delta > cap.delta:
-        return "a release with a delta needs a budget with at least that delta"
-    return ""
+    if epsilon is not None and rho is not None:
+        raise ParameterError("epsilon", epsilon, "or rho must be given, and not both")
+    limit = Privacy(epsilon, exact, neighbours, rho=rho)  # type: ignore[arg-type]  # rounded up
+    _check.choice("composition", composition, Composition)
+    if composition == "zero-concentrated" and (rho is not None or not limit.delta):
+        what = "needs epsilon and a delta above 0; a cap on rho is zero-concentrated by itself"
+        raise ParameterError("composition", composition, what)
+    return Cap(limit, composition)
 
 
 def _instead_of(given: Relation) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from .. import _check
 from ..errors import ParameterError
 from .concentrated import probability, zcdp_epsilon
-from .guarantees import Privacy, common_relation, double_above
+from .guarantees import Privacy, common_relation, concentrated, double_above
 
 __all__ = ["Sums", "composed", "total"]
 
@@ -27,9 +27,12 @@ class Sums(NamedTuple):
     epsilon
         The sum of epsilons, over releases that have one.
     concentrated
-        The sum of rhos, and of epsilon^2 / 2 where a release has an epsilon.
+        The sum of rhos, and of epsilon^2 / 2 where a release has no rho.
     delta
         The sum of all deltas.
+    delta_of_rho
+        The sum of the deltas that the rhos need: all but those of releases that have both an
+        epsilon and a rho.
     unlimited
         Whether some release has no epsilon.
     simulated
@@ -41,56 +44,27 @@ class Sums(NamedTuple):
     epsilon: Fraction = Fraction(0)
     concentrated: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
+    delta_of_rho: Fraction = Fraction(0)
     unlimited: bool = False
     simulated: bool = False
     releases: int = 0
 
     def plus(self, privacy: Privacy, count: int = 1) -> Sums:
         """Return the sums with ``count`` more releases of this guarantee."""
-        if privacy.rho is not None:
-            epsilon, rho, unlimited = Fraction(0), Fraction(privacy.rho), True
-        else:
-            assert privacy.epsilon is not None
-            if math.isinf(privacy.epsilon):
-                raise ParameterError(
-                    "privacy", privacy, "must be finite: an infinite epsilon guarantees nothing"
-                )
-            epsilon, unlimited = Fraction(privacy.epsilon), False
-            rho = epsilon**2 / 2
+        if privacy.epsilon == math.inf:
+            raise ParameterError(
+                "privacy", privacy, "must be finite: an infinite epsilon guarantees nothing"
+            )
+        rho, delta_of_rho = concentrated(privacy)
         return Sums(
-            self.epsilon + count * epsilon,
+            self.epsilon + count * Fraction(privacy.epsilon or 0),
             self.concentrated + count * rho,
             self.delta + count * Fraction(privacy.delta),
-            self.unlimited or unlimited,
+            self.delta_of_rho + count * Fraction(delta_of_rho),
+            self.unlimited or privacy.epsilon is None,
             self.simulated or privacy.simulated,
             self.releases + count,
         )
-
-    def fit(self, cap: Privacy, tolerance: Fraction) -> bool:
-        """Return whether a cap admits the sums, up to a factor."""
-        if self.delta > Fraction(cap.delta) * tolerance:
-            return False
-        if cap.rho is not None:
-            return self.concentrated <= Fraction(cap.rho) * tolerance
-        assert cap.epsilon is not None
-        return not self.unlimited and self.epsilon <= Fraction(cap.epsilon) * tolerance
-
-    def guarantee(self, cap: Privacy) -> Privacy:
-        """Return the joint cost, rounded up, in the terms of a cap that admits it."""
-        delta = double_above(self.delta)
-        if cap.rho is not None:
-            rho = double_above(self.concentrated)
-            return Privacy(None, delta, cap.neighbours, self.simulated, rho)
-        return Privacy(double_above(self.epsilon), delta, cap.neighbours, self.simulated)
-
-    def left(self, cap: Privacy) -> Privacy:
-        """Return what a cap still admits, rounded down."""
-        delta = _left(cap.delta, self.delta)
-        if cap.rho is not None:
-            rho = _left(cap.rho, self.concentrated)
-            return Privacy(None, delta, cap.neighbours, rho=rho)
-        assert cap.epsilon is not None
-        return Privacy(_left(cap.epsilon, self.epsilon), delta, cap.neighbours)
 
 
 def total(costs: Iterable[tuple[float | None, float, float | None, bool]]) -> Sums:
@@ -101,23 +75,22 @@ def total(costs: Iterable[tuple[float | None, float, float | None, bool]]) -> Su
     costs
         Epsilon, delta, rho and simulated, as in ``Privacy``. All must be finite.
     """
-    epsilons = halves = deltas = releases = 0  # in units of 2^-1074, and halves in 2^-2149
+    epsilons = halves = deltas = needed = releases = 0  # in units of 2^-1074, and halves in 2^-2149
     unlimited = simulated = False
     for epsilon, delta, rho, is_simulated in costs:
-        if rho is not None:
-            halves += _units(rho) << (_UNIT_BITS + 1)
-            unlimited = True
-        else:
-            assert epsilon is not None
-            units = _units(epsilon)
-            epsilons += units
-            halves += units * units
+        units = 0 if epsilon is None else _units(epsilon)
+        epsilons += units
+        halves += units * units if rho is None else _units(rho) << (_UNIT_BITS + 1)
         deltas += _units(delta)
+        needed += _units(delta) if epsilon is None or rho is None else 0
+        unlimited = unlimited or epsilon is None
         simulated = simulated or is_simulated
         releases += 1
     one = 1 << _UNIT_BITS
-    exact = Fraction(epsilons, one), Fraction(halves, 2 * one * one), Fraction(deltas, one)
-    return Sums(*exact, unlimited, simulated, releases)
+    exact = Fraction(epsilons, one), Fraction(halves, 2 * one * one)
+    return Sums(
+        *exact, Fraction(deltas, one), Fraction(needed, one), unlimited, simulated, releases
+    )
 
 
 def _units(value: float) -> int:
@@ -152,10 +125,11 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     Notes
     -----
     The result is the smaller of two. One is basic composition. The other is zero-concentrated
-    composition of all epsilons up to some cut, each with epsilon^2 / 2, while the larger epsilons
-    add up. The function tries cuts: the sum is linear, and the conversion concave, in the converted
-    part, so some cut among the sorted epsilons is best (docs/guides/budget.md, section 3). The
-    optimal composition of Kairouz, Oh & Viswanath (2015) may be smaller for few releases.
+    composition of all releases up to some cut, each with its rho (epsilon^2 / 2 if it states none),
+    while the epsilons of the others add up. The function tries cuts: the sum is linear, and the
+    conversion concave, in the converted part, so some cut among the releases, sorted by rho /
+    epsilon, is best (docs/guides/budget.md, section 3). The optimal composition of Kairouz, Oh &
+    Viswanath (2015) may be smaller for few releases.
 
     Examples
     --------
@@ -169,45 +143,55 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     most = probability("delta", delta)
     for guarantee in given:
         _check.instance("guarantees", guarantee, Privacy, "must be Privacy values")
-    counts = Counter(given)
+    counts = Counter((guarantee, guarantee.rho) for guarantee in given)  # equal ones may differ
     if not counts:
         raise ParameterError("guarantees", [], "must hold at least one")
-    relation = next(iter(counts)).neighbours
+    relation = given[0].neighbours
     sums = Sums()
-    for guarantee, count in counts.items():
+    for (guarantee, _), count in counts.items():
         common = common_relation(relation, guarantee.neighbours)
         if common is None:
             raise ParameterError("guarantees", guarantee, f"must all be for {relation!r}")
         relation, sums = common, sums.plus(guarantee, count)
-    if sums.delta > most:
-        raise ParameterError(
-            "delta", delta, f"must be at least {double_above(sums.delta)}, the sum of all"
-        )
-    best = math.inf if sums.unlimited else double_above(sums.epsilon)
-    least = Privacy(best, double_above(sums.delta), relation, sums.simulated)
-    left = -double_above(sums.delta - Fraction(most))
-    if left > 0.0:
-        rho = sum((n * Fraction(p.rho) for p, n in counts.items() if p.rho), Fraction(0))
-        sizes = sorted((Fraction(p.epsilon), n) for p, n in counts.items() if p.epsilon is not None)
-        epsilon = _least_of_cuts(sizes, sums.epsilon, rho, left)
-        if epsilon < best:
-            return Privacy(epsilon, most, relation, sums.simulated)
-    return least
+    if min(sums.delta, sums.delta_of_rho) > most:
+        least = double_above(min(sums.delta, sums.delta_of_rho))
+        raise ParameterError("delta", delta, f"must be at least {least}, the sum of all")
+    finer = double_above(sums.concentrated)
+    rho = None if sums.delta_of_rho or math.isinf(finer) else finer
+    basic = math.inf if sums.unlimited or sums.delta > most else double_above(sums.epsilon)
+    least = min(_least_of_cuts(counts, sums, most), _converted(sums, most))
+    if least < basic:
+        return Privacy(least, most, relation, sums.simulated, rho)
+    if math.isinf(basic):
+        rho = None
+    return Privacy(basic, double_above(sums.delta), relation, sums.simulated, rho)
+
+
+def _converted(sums: Sums, delta: float) -> float:
+    """Return the epsilon of the sum of all rhos, or infinity."""
+    left, rho = -double_above(sums.delta_of_rho - Fraction(delta)), double_above(sums.concentrated)
+    return zcdp_epsilon(rho, left) if left > 0.0 and 0.0 < rho < math.inf else math.inf
 
 
 def _least_of_cuts(
-    sizes: list[tuple[Fraction, int]], rest: Fraction, rho: Fraction, delta: float
+    counts: Counter[tuple[Privacy, float | None]], sums: Sums, delta: float
 ) -> float:
-    """Return the least epsilon if some of the smallest epsilons are converted with rho."""
-    least, step = math.inf, max(1, math.ceil(len(sizes) / _MOST_CUTS))
-    for at, (size, count) in enumerate([(Fraction(0), 0), *sizes]):
-        rho, rest = rho + count * size**2 / 2, rest - count * size
-        if rho > 0 and (at % step == 0 or at == len(sizes)):
-            converted = Fraction(zcdp_epsilon(double_above(rho), delta))
+    """Return the least epsilon if some of the releases with an epsilon are converted with rho."""
+    left = -double_above(sums.delta - Fraction(delta))
+    if left <= 0.0:
+        return math.inf
+    rho, rest, parts = Fraction(0), sums.epsilon, [(Fraction(0), Fraction(0))]
+    for (guarantee, _), count in counts.items():
+        own, epsilon = count * concentrated(guarantee)[0], count * Fraction(guarantee.epsilon or 0)
+        if guarantee.epsilon is None:
+            rho += own
+        elif epsilon:
+            parts.append((own, epsilon))
+    parts[1:] = sorted(parts[1:], key=lambda part: part[0] / part[1])
+    least, step = math.inf, max(1, math.ceil((len(parts) - 1) / _MOST_CUTS))
+    for at, (own, epsilon) in enumerate(parts):
+        rho, rest = rho + own, rest - epsilon
+        if rho > 0 and (at % step == 0 or at == len(parts) - 1):
+            converted = Fraction(zcdp_epsilon(double_above(rho), left))
             least = min(least, double_above(rest + converted))
     return least
-
-
-def _left(cap: float, spent: Fraction) -> float:
-    """Return the rest of a cap, rounded down, and at least 0."""
-    return max(0.0, -double_above(spent - Fraction(cap)))

@@ -16,7 +16,7 @@ from ..records.atomic import beside, failure, hold
 from ..records.sources import FileError
 from . import ledger_tables
 from .composition import Sums
-from .guarantees import Privacy
+from .filters import Cap
 from .ledger_tables import State
 from .ledgers import Charge
 
@@ -65,7 +65,7 @@ class FileLedger:
 
     __slots__ = ("_seen", "cap", "path")
 
-    def __init__(self, path: Path, cap: Privacy | None) -> None:
+    def __init__(self, path: Path, cap: Cap | None) -> None:
         self.path = path.absolute()
         self._seen: State | None = None
         if cap is not None:
@@ -77,9 +77,9 @@ class FileLedger:
                 self.cap, self._seen = ledger_tables.read(connection, self.path)
             ledger_tables.check_rows(connection, self.path, self.cap, self._seen)
         if cap is not None and cap != self.cap:
-            wanted, found = str(cap), str(self.cap)
-            if wanted == found:  # the two differ only in later digits
-                wanted, found = repr(cap), repr(self.cap)
+            wanted, found = str(cap.limit), str(self.cap.limit)
+            if wanted == found:  # the two differ only in later digits, or in the composition
+                wanted, found = (f"{of.limit!r}, {of.composition}" for of in (cap, self.cap))
             raise ParameterError("path", str(path), f"must have the cap {wanted}, but has {found}")
 
     @property
@@ -127,7 +127,7 @@ class FileLedger:
                     self._state(connection, seen)
             with _written(connection):
                 state = self._state(connection, seen)
-                if state is None or state.identity is None:
+                if state is None or not state.is_current:
                     state = ledger_tables.upgrade(connection, self.path, self.cap, state)
                 page = _FilePage(connection, self.cap, self.path, state)
                 _thread.held += 1
@@ -161,7 +161,7 @@ class FileLedger:
         """
         cap, state = ledger_tables.read(connection, self.path)
         if cap != self.cap:
-            raise FormatError(f"{self.path} now holds another budget, with the cap {cap}")
+            raise FormatError(f"{self.path} now holds another budget, with the cap {cap.limit}")
         if seen is not None and (
             state is None or not ledger_tables.follows(connection, state, seen)
         ):
@@ -182,9 +182,7 @@ class _FilePage:
 
     __slots__ = ("_cap", "_path", "connection", "state")
 
-    def __init__(
-        self, connection: sqlite3.Connection, cap: Privacy, path: Path, state: State
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, cap: Cap, path: Path, state: State) -> None:
         self.connection = connection
         self._cap, self._path, self.state = cap, path, state
 
@@ -198,7 +196,7 @@ class _FilePage:
         self.state = ledger_tables.add(self.connection, path, cap, state, charge)
 
 
-def _create(path: Path, cap: Privacy) -> None:
+def _create(path: Path, cap: Cap) -> None:
     """Make the file, whole, if there is none; so an empty file is a damaged one."""
     final = Path(os.path.realpath(path))
     with _in_our_words(path):

@@ -20,6 +20,7 @@ __all__ = [
     "Privacy",
     "Relation",
     "common_relation",
+    "concentrated",
     "discrete_gaussian_delta",
     "double_above",
     "gaussian_delta",
@@ -50,11 +51,13 @@ _WITHIN: Final[dict[Relation, Relation]] = {
 _STEPS: Final = ("replace-one", "replace-one-within-group")  # a removal and an addition
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Privacy:
-    """A differential privacy guarantee: (epsilon, delta), or zero-concentrated with rho.
+    """A differential privacy guarantee: (epsilon, delta), or zero-concentrated with rho, or both.
 
-    With rho and a delta above 0 it is delta-approximate rho-zCDP: rho-zCDP holds except for an
+    With epsilon and rho both hold: (epsilon, delta)-differential privacy, and rho-zCDP without any
+    delta. Releases of many counts state both, because their rho is far below epsilon^2 / 2. Without
+    epsilon, rho and a delta above 0 are delta-approximate rho-zCDP: rho-zCDP holds except for an
     event of probability delta (Bun & Steinke 2016, Definition 8.1). The sum of a zero-concentrated
     guarantee and one with a delta is of this kind.
 
@@ -76,22 +79,23 @@ class Privacy:
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
     rho
-        The parameter of zero-concentrated differential privacy, 0 or more. Give it instead of
-        epsilon.
+        The parameter of zero-concentrated differential privacy, 0 or more. Beside a pure epsilon,
+        epsilon^2 / 2 or more says nothing new, and becomes None.
 
     Raises
     ------
     DtypeError, ParameterError
-        Not exactly one of epsilon and rho is given, or an argument is not as above.
+        Neither epsilon nor rho is given, rho is given beside an infinite epsilon, or an argument
+        is not as above.
 
     Notes
     -----
     ``first + second`` is the cost of two releases from the same records; ``sum`` and
     ``3 * guarantee`` work as well. Epsilons and deltas add up by basic composition (Dwork & Roth
-    2014, Theorem 3.16), rhos by Bun & Steinke 2016, Lemmas 1.7 and 8.2. If only one of the two is
-    zero-concentrated, the other one counts with rho = epsilon^2 / 2 (Proposition 1.4 there) and
-    its delta. Sums are rounded up. They hold even if later releases depend on the outputs of
-    earlier ones.
+    2014, Theorem 3.16), rhos by Bun & Steinke 2016, Lemmas 1.7 and 8.2. A guarantee without a rho
+    counts with epsilon^2 / 2 (Proposition 1.4 there) and its delta. A sum with an epsilon has a rho
+    only if that needs no delta. Sums are rounded up. They hold even if later releases depend on the
+    outputs of earlier ones.
 
     ``first | second`` is parallel composition (McSherry 2009, Theorem 4). Every record must be in
     the input of only one of the two releases, and this assignment must be public and fixed. The
@@ -107,10 +111,15 @@ class Privacy:
     of ``dpcore.privacy``. For some pairs neither implies the other. A guarantee of seeded noise
     implies only guarantees of seeded noise.
 
+    ``first == second`` compares what is stated: a rho beside an epsilon is a detail of how the
+    release was made, and takes no part in it, nor in the hash. ``<=`` looks at it.
+
     Examples
     --------
     >>> Privacy(0.5) + Privacy(0.25)
-    Privacy(epsilon=0.75, delta=0.0, neighbours='replace-one', simulated=False)
+    Privacy(epsilon=0.75, delta=0.0, rho=0.15625, neighbours='replace-one', simulated=False)
+    >>> Privacy(0.5) + Privacy(0.25) == Privacy(0.75)
+    True
     >>> Privacy(rho=0.25) + Privacy(0.5)
     Privacy(rho=0.375, neighbours='replace-one', simulated=False)
     >>> Privacy(0.5) | Privacy(0.25, delta=1e-6)
@@ -126,19 +135,23 @@ class Privacy:
     rho: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.epsilon is None) == (self.rho is None):
-            requirement = f"or rho must be given, and not both (rho: {shown(self.rho)})"
-            raise ParameterError("epsilon", self.epsilon, requirement)
-        if self.rho is not None:
-            object.__setattr__(self, "rho", _not_negative("rho", _above("rho", self.rho)))
-        else:
+        if self.epsilon is None and self.rho is None:
+            raise ParameterError("epsilon", self.epsilon, "or rho must be given")
+        if self.epsilon is not None:
             epsilon = math.inf  # exact results state it, so that they can be compared
             if not (isinstance(self.epsilon, numbers.Real) and self.epsilon == math.inf):
                 epsilon = _not_negative("epsilon", _above("epsilon", self.epsilon))
             object.__setattr__(self, "epsilon", epsilon)
+        if self.rho is not None:
+            if self.epsilon == math.inf:
+                raise ParameterError("rho", self.rho, "must not be given beside infinite epsilon")
+            object.__setattr__(self, "rho", _not_negative("rho", _above("rho", self.rho)))
         object.__setattr__(self, "delta", _above("delta", self.delta))
         if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
+        if self.rho is not None and self.epsilon is not None and self.delta == 0.0:
+            says_more = Fraction(self.rho) < Fraction(self.epsilon) ** 2 / 2
+            object.__setattr__(self, "rho", self.rho if says_more else None)
         _check.choice("neighbours", self.neighbours, Relation)
         _check.flag("simulated", self.simulated)
 
@@ -149,12 +162,13 @@ class Privacy:
         ----------
         delta
             Within [0, 1), and not below the delta of the guarantee. For a zero-concentrated
-            guarantee it must be above that delta.
+            guarantee it must be above that delta; where epsilon is stated, too, above 0 is enough.
 
         Returns
         -------
         float
-            The guarantee's own epsilon, or ``zcdp_epsilon`` of rho and of the remaining delta.
+            The guarantee's own epsilon, or ``zcdp_epsilon`` of rho and of the remaining delta; of
+            both, the smaller one.
 
         Raises
         ------
@@ -167,14 +181,19 @@ class Privacy:
         (5.22, 1.0)
         """
         checked = -_above("delta", -_check.plain("delta", delta))  # rounded down
-        if self.rho is not None and self.rho > 0.0:
+        if self.epsilon is None and self.rho:
             if not self.delta < checked < 1.0:
                 raise ParameterError("delta", delta, f"must be above {self.delta} and below 1")
             left = -double_above(Fraction(self.delta) - Fraction(checked))
             return zcdp_epsilon(self.rho, left)
-        if not self.delta <= checked < 1.0:
+        epsilons = []
+        if self.delta <= checked:
+            epsilons.append(0.0 if self.epsilon is None else self.epsilon)
+        if self.epsilon is not None and self.rho is not None and 0.0 < checked < 1.0:
+            epsilons.append(zcdp_epsilon(self.rho, checked) if self.rho else 0.0)
+        if not epsilons or checked >= 1.0:
             raise ParameterError("delta", delta, f"must be at least {self.delta} and below 1")
-        return 0.0 if self.epsilon is None else self.epsilon
+        return min(epsilons)
 
     def implied(self, neighbours: Relation) -> Privacy:
         """Return the guarantee that this one implies for another relation.
@@ -190,7 +209,7 @@ class Privacy:
         Returns
         -------
         Privacy
-            From "add-or-remove-one": (2 epsilon, (1 + exp(epsilon)) delta), or 4 rho, rounded up.
+            From "add-or-remove-one": (2 epsilon, (1 + exp(epsilon)) delta), and 4 rho, rounded up.
             From the others: the same parameters.
 
         Raises
@@ -218,12 +237,12 @@ class Privacy:
             raise ParameterError("neighbours", neighbours, f"{what}, which holds within groups")
         if self.neighbours != "add-or-remove-one":
             return replace(self, neighbours=neighbours)
-        if self.rho is not None:
+        rho = None if self.rho is None else double_above(4 * Fraction(self.rho))
+        if self.epsilon is None:
             if self.delta > 0.0:
-                raise ParameterError("delta", self.delta, "must be 0 where rho is given")
-            rho = double_above(4 * Fraction(self.rho))
+                what = "must be 0 where rho is given without epsilon"
+                raise ParameterError("delta", self.delta, what)
             return Privacy(None, 0.0, neighbours, self.simulated, rho)
-        assert self.epsilon is not None
         if math.isinf(self.epsilon):
             return replace(self, neighbours=neighbours)
         delta = 0.0
@@ -236,7 +255,18 @@ class Privacy:
             # The second rounding up, for exp and for the sum.
             factor = math.nextafter(factor, math.inf)
             delta = double_above(Fraction(factor) * Fraction(self.delta))
-        return Privacy(2 * self.epsilon, delta, neighbours, self.simulated)
+        return Privacy(2 * self.epsilon, delta, neighbours, self.simulated, _finite(rho))
+
+    def __eq__(self, other: object) -> bool:
+        return self._stated() == other._stated() if isinstance(other, Privacy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._stated())
+
+    def _stated(self) -> tuple[object, ...]:
+        """Return what two equal guarantees have in common: rho only where there is no epsilon."""
+        first = ("rho", self.rho) if self.epsilon is None else ("epsilon", self.epsilon)
+        return *first, self.delta, self.neighbours, self.simulated
 
     def __add__(self, other: Privacy) -> Privacy:
         return self._composed(other, operator.add, within=False)
@@ -254,16 +284,22 @@ class Privacy:
         count = _check.integer("times", times, 0, 2**63)
         if count == 1:
             return self
-        parameter = self.rho if self.epsilon is None else self.epsilon
-        assert parameter is not None
-        exact = Fraction(0 if count == 0 or math.isinf(parameter) else parameter)
-        total = math.inf if count and math.isinf(parameter) else double_above(count * exact)
+        if count == 0:
+            nothing = (None, 0.0) if self.epsilon is None else (0.0, None)
+            return replace(self, epsilon=nothing[0], delta=0.0, rho=nothing[1])
+        if self.epsilon == math.inf:
+            return replace(self, delta=0.0)
         delta = double_above(count * Fraction(self.delta))
-        if math.isinf(total) or delta >= 1.0:
-            return replace(self, epsilon=math.inf, delta=0.0, rho=None)
-        if self.rho is not None:
+        rho, delta_of_rho = concentrated(self)
+        total = _finite(double_above(count * rho))
+        if self.epsilon is None:
+            if total is None or delta >= 1.0:
+                return replace(self, epsilon=math.inf, delta=0.0, rho=None)
             return replace(self, rho=total, delta=delta)
-        return replace(self, epsilon=total, delta=delta)
+        epsilon = double_above(count * Fraction(self.epsilon))
+        if math.isinf(epsilon) or delta >= 1.0:
+            return replace(self, epsilon=math.inf, delta=0.0, rho=None)
+        return replace(self, epsilon=epsilon, delta=delta, rho=None if delta_of_rho else total)
 
     __rmul__ = __mul__
 
@@ -277,16 +313,21 @@ class Privacy:
                 return self.implied(other.neighbours) <= other
             except ParameterError:  # nothing is implied
                 return False
-        if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
-            return False
+        if self.epsilon == math.inf or other.epsilon == math.inf:
+            return other.epsilon == math.inf
+        rho, delta = concentrated(self)
         if other.rho is not None:
-            return self._concentrated() <= other.rho
-        assert other.epsilon is not None
-        if self.epsilon is not None:
-            return self.epsilon <= other.epsilon
-        return self.rho == 0.0 or (
-            self.delta < other.delta and self.epsilon_at(other.delta) <= other.epsilon
-        )
+            most = other.delta if other.epsilon is None else 0.0
+            if delta > most or rho > Fraction(other.rho):
+                return False
+        if other.epsilon is None:
+            return True
+        own = math.inf if self.epsilon is None else self.epsilon
+        if self.delta <= other.delta and own <= other.epsilon:
+            return True
+        if not self.rho:
+            return self.rho == 0.0 and delta <= other.delta
+        return delta < other.delta and self.epsilon_at(other.delta) <= other.epsilon
 
     def __or__(self, other: Privacy) -> Privacy:
         return self._composed(other, max, within=True)
@@ -307,37 +348,44 @@ class Privacy:
         simulated = self.simulated or other.simulated
         if math.inf in (self.epsilon, other.epsilon):
             return Privacy(math.inf, 0.0, relation, simulated)
+        (first, first_delta), (second, second_delta) = concentrated(self), concentrated(other)
+        rho = double_above(total(first, second))
+        if self.epsilon is None or other.epsilon is None:
+            delta = double_above(total(Fraction(first_delta), Fraction(second_delta)))
+            return Privacy(None, delta, relation, simulated, rho)
         delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
-        if self.epsilon is not None and other.epsilon is not None:
-            epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
-            return Privacy(epsilon, delta, relation, simulated)
-        rho = double_above(total(self._concentrated(), other._concentrated()))
-        return Privacy(None, delta, relation, simulated, rho)
-
-    def _concentrated(self) -> Fraction:
-        """Return the rho of this guarantee, exactly."""
-        if self.rho is not None:
-            return Fraction(self.rho)
-        assert self.epsilon is not None
-        return Fraction(self.epsilon) ** 2 / 2
+        epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
+        finer = None if first_delta or second_delta else _finite(rho)
+        return Privacy(epsilon, delta, relation, simulated, finer)
 
     def __repr__(self) -> str:
-        parameters = (
-            f"epsilon={self.epsilon!r}, delta={self.delta!r}"
-            if self.rho is None
-            else f"rho={self.rho!r}" + (f", delta={self.delta!r}" if self.delta else "")
-        )
+        stated = []
+        if self.epsilon is not None:
+            stated += [f"epsilon={self.epsilon!r}", f"delta={self.delta!r}"]
+        if self.rho is not None:
+            stated.append(f"rho={self.rho!r}")
+        if self.epsilon is None and self.delta:
+            stated.append(f"delta={self.delta!r}")
+        parameters = ", ".join(stated)
         return (
             f"Privacy({parameters}, neighbours={self.neighbours!r}, simulated={self.simulated!r})"
         )
 
     def __str__(self) -> str:
         parameters = (
-            f"epsilon = {self.epsilon:g}" if self.rho is None else f"rho = {self.rho:g} of zCDP"
+            f"rho = {self.rho:g} of zCDP" if self.epsilon is None else f"epsilon = {self.epsilon:g}"
         )
         delta = f", delta = {self.delta:g}" if self.delta else ""
         note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
         return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def concentrated(privacy: Privacy) -> tuple[Fraction, float]:
+    """Return the rho of a guarantee with a finite epsilon, exactly, and the delta that it needs."""
+    if privacy.rho is not None:
+        return Fraction(privacy.rho), privacy.delta if privacy.epsilon is None else 0.0
+    assert privacy.epsilon is not None
+    return Fraction(privacy.epsilon) ** 2 / 2, privacy.delta
 
 
 def implies(first: Relation, second: Relation) -> bool:
@@ -387,6 +435,11 @@ def _no_guarantee(other: object) -> Any:
         return NotImplemented
     given = f"{shown(other)} of type {type(other).__name__}"
     raise DtypeError("other", given, f"must be a Privacy: write Privacy({shown(other)})")
+
+
+def _finite(rho: float | None) -> float | None:
+    """Return a rho beside an epsilon; None if it is too large for a double."""
+    return rho if rho is None or math.isfinite(rho) else None
 
 
 def _not_negative(argument: str, value: float) -> float:

@@ -6,14 +6,15 @@ of the file, and a digest of that row. So a charge reads two rows, however many 
 whole chain is read when the file is opened. Nothing here tells damage from an older copy of the
 whole file, which has the same identity.
 
-Format 2 has no identity, and format 1 has no digests either. The next charge upgrades such a file.
+Format 3 has one sum of deltas and no composition, format 2 no identity either, and format 1 no
+digests. The next charge upgrades such a file.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from fractions import Fraction
@@ -21,8 +22,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from .. import _check
 from ..errors import DpcoreError, FormatError
 from .composition import Sums, total
+from .filters import Cap, Composition
 from .guarantees import Privacy
 from .ledgers import Charge
 
@@ -39,15 +42,17 @@ __all__ = [
 ]
 
 _APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
-_FORMAT: Final = 3
+_FORMAT: Final = 4
+_WITHOUT_COMPOSITION: Final = 3
 _WITHOUT_IDENTITY: Final = 2
 _WITHOUT_DIGESTS: Final = 1
 _IDENTITY_BYTES: Final = 16
 _BLOCK: Final = 10_000  # rows that are read at a time, so that others are not held up for long
 
-_CAP: Final = (
+_OLD_CAP: Final = (
     "CREATE TABLE cap (epsilon REAL, delta REAL NOT NULL, rho REAL, neighbours TEXT NOT NULL)"
 )
+_CAP: Final = _OLD_CAP.removesuffix(")") + ", composition TEXT NOT NULL)"
 _OLD_CHARGES: Final = (
     "CREATE TABLE charges (id INTEGER PRIMARY KEY, time TEXT NOT NULL, what TEXT NOT NULL, "
     "epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL)"
@@ -58,12 +63,14 @@ _OLD_SPENT: Final = (
     "concentrated TEXT NOT NULL, delta TEXT NOT NULL, unlimited INTEGER NOT NULL, "
     "simulated INTEGER NOT NULL, last BLOB NOT NULL, digest BLOB NOT NULL)"
 )
-_SPENT: Final = _OLD_SPENT.replace("digest", "identity BLOB NOT NULL, digest")
+_SPENT_3: Final = _OLD_SPENT.replace("digest", "identity BLOB NOT NULL, digest")
+_SPENT: Final = _SPENT_3.replace("unlimited", "delta_of_rho TEXT NOT NULL, unlimited")
 # No two formats have the same tables, so a damaged number of the format is told.
 _TABLES: Final = {
     _FORMAT: [_CAP, _CHARGES, _SPENT],
-    _WITHOUT_IDENTITY: [_CAP, _CHARGES, _OLD_SPENT],
-    _WITHOUT_DIGESTS: [_CAP, _OLD_CHARGES],
+    _WITHOUT_COMPOSITION: [_OLD_CAP, _CHARGES, _SPENT_3],
+    _WITHOUT_IDENTITY: [_OLD_CAP, _CHARGES, _OLD_SPENT],
+    _WITHOUT_DIGESTS: [_OLD_CAP, _OLD_CHARGES],
 }
 _COLUMNS: Final = "id, time, what, epsilon, delta, rho, simulated"
 
@@ -79,24 +86,27 @@ class State(NamedTuple):
         The digest of the last charge, or of the cap if there is none.
     identity
         Random bytes from the making of the file; None in the format without them.
+    is_current
+        Whether the file has today's format.
     """
 
     sums: Sums
     last: bytes
     identity: bytes | None
+    is_current: bool = True
 
 
-def begin(connection: sqlite3.Connection, cap: Privacy) -> None:
+def begin(connection: sqlite3.Connection, cap: Cap) -> None:
     """Make the tables in an empty file."""
     for table in _TABLES[_FORMAT]:
         connection.execute(table)
-    connection.execute("INSERT INTO cap VALUES (?, ?, ?, ?)", _cap_row(cap))
+    _insert_cap(connection, cap)
     _insert(connection, cap, _first(cap))
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
-def read(connection: sqlite3.Connection, path: Path) -> tuple[Privacy, State | None]:
+def read(connection: sqlite3.Connection, path: Path) -> tuple[Cap, State | None]:
     """Return the cap and the state of a file; the state is None in the format without digests.
 
     The number of rows that are read does not depend on the number of charges.
@@ -119,24 +129,28 @@ def read(connection: sqlite3.Connection, path: Path) -> tuple[Privacy, State | N
         tables = [text and text.decode() for (text,) in connection.execute(asked)]
         if tables != _TABLES[version]:
             raise ValueError("it has other tables or triggers than a budget")
-        caps = connection.execute("SELECT epsilon, delta, rho, neighbours FROM cap").fetchall()
-        epsilon, delta, rho, neighbours = _only(caps)
-        cap = Privacy(epsilon, delta, neighbours.decode(), rho=rho)
+        epsilon, delta, rho, neighbours, *more = _only(connection.execute("SELECT * FROM cap"))
+        composition = (*more, b"basic")[0].decode()
+        _check.choice("composition", composition, Composition)
+        cap = Cap(Privacy(epsilon, delta, neighbours.decode(), rho=rho), composition)
         return cap, None if version == _WITHOUT_DIGESTS else _state(connection, cap, version)
 
 
-def _state(connection: sqlite3.Connection, cap: Privacy, version: int) -> State:
+def _state(connection: sqlite3.Connection, cap: Cap, version: int) -> State:
     """Return what the file states, after a check against its digest and its last charge."""
-    row = _only(connection.execute("SELECT * FROM spent").fetchall())
+    row = _only(connection.execute("SELECT * FROM spent"))
     if row[-1] != _digest(*_cap_row(cap), *row[:-1]):
         raise ValueError("its sums do not match their digest")
-    releases, epsilon, concentrated, delta, unlimited, simulated, last = row[:7]
-    first, second, third = (Fraction(number.decode()) for number in (epsilon, concentrated, delta))
-    sums = Sums(first, second, third, bool(unlimited), bool(simulated), releases)
+    if version != _FORMAT:  # no release had an epsilon and a rho
+        row = (*row[:4], row[3], *row[4:])
+    releases, *numbers, unlimited, simulated, last = row[:8]
+    first, second, third, fourth = (Fraction(number.decode()) for number in numbers)
+    sums = Sums(first, second, third, fourth, bool(unlimited), bool(simulated), releases)
     ends = connection.execute("SELECT id, digest FROM charges ORDER BY id DESC LIMIT 1").fetchall()
     if (ends or [(0, _digest(*_cap_row(cap)))]) != [(releases, last)]:
         raise ValueError("its last charge is not the one that its sums end with")
-    return State(sums, last, None if version == _WITHOUT_IDENTITY else row[7])
+    identity = None if version == _WITHOUT_IDENTITY else row[8]
+    return State(sums, last, identity, version == _FORMAT)
 
 
 def follows(connection: sqlite3.Connection, state: State, seen: State) -> bool:
@@ -148,9 +162,7 @@ def follows(connection: sqlite3.Connection, state: State, seen: State) -> bool:
     return not number or connection.execute(asked, [number]).fetchone() == (seen.last,)
 
 
-def check_rows(
-    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None
-) -> None:
+def check_rows(connection: sqlite3.Connection, path: Path, cap: Cap, state: State | None) -> None:
     """Read the whole file, and compare all charges with the state.
 
     Raises
@@ -171,7 +183,7 @@ def check_rows(
 
 
 def charges(
-    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None
+    connection: sqlite3.Connection, path: Path, cap: Cap, state: State | None
 ) -> list[Charge]:
     """Return all charges up to the state; errors as in ``check_rows``."""
     with _undamaged(path):
@@ -179,7 +191,7 @@ def charges(
         return [_charge(cap, row) for row in rows]
 
 
-def sums_of_rows(connection: sqlite3.Connection, path: Path, cap: Privacy) -> Sums:
+def sums_of_rows(connection: sqlite3.Connection, path: Path, cap: Cap) -> Sums:
     """Return the sums of a file in the format without digests; errors as in ``check_rows``."""
     asked = (
         "SELECT count(*), epsilon, delta, rho, max(simulated) FROM charges "
@@ -188,21 +200,25 @@ def sums_of_rows(connection: sqlite3.Connection, path: Path, cap: Privacy) -> Su
     sums = Sums()
     with _undamaged(path):
         for count, epsilon, delta, rho, simulated in connection.execute(asked):
-            privacy = Privacy(epsilon, delta, cap.neighbours, bool(simulated), rho)
+            privacy = Privacy(epsilon, delta, cap.limit.neighbours, bool(simulated), rho)
             sums = sums.plus(privacy, count)
     return sums
 
 
-def upgrade(connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None) -> State:
+def upgrade(connection: sqlite3.Connection, path: Path, cap: Cap, state: State | None) -> State:
     """Give a file of an older format what it lacks, within a transaction.
 
     Digests that the charges have already stay as they are, so that others who have seen them find
     them again.
     """
+    connection.execute("DROP TABLE cap")
+    connection.execute(_CAP)
+    _insert_cap(connection, cap)
     if state is not None:
         connection.execute("DROP TABLE spent")
         connection.execute(_SPENT)
-        state = state._replace(identity=os.urandom(_IDENTITY_BYTES))
+        own = state.identity or os.urandom(_IDENTITY_BYTES)
+        state = state._replace(identity=own, is_current=True)
         _insert(connection, cap, state)
     else:
         old, state = charges(connection, path, cap, None), _first(cap)
@@ -217,7 +233,7 @@ def upgrade(connection: sqlite3.Connection, path: Path, cap: Privacy, state: Sta
 
 
 def add(
-    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State, charge: Charge
+    connection: sqlite3.Connection, path: Path, cap: Cap, state: State, charge: Charge
 ) -> State:
     """Write one more charge, and return the new state."""
     time, what, cost = charge
@@ -229,7 +245,7 @@ def add(
     insert = f"INSERT INTO charges VALUES ({_marks(8)})"
     update = (
         "UPDATE spent SET releases = ?, epsilon = ?, concentrated = ?, delta = ?, "
-        "unlimited = ?, simulated = ?, last = ?, identity = ?, digest = ?"
+        "delta_of_rho = ?, unlimited = ?, simulated = ?, last = ?, identity = ?, digest = ?"
     )
     written = connection.execute(insert, (*row, after.last)).rowcount
     if (written, connection.execute(update, _spent_row(cap, after)).rowcount) != (1, 1):
@@ -237,13 +253,18 @@ def add(
     return after
 
 
-def _first(cap: Privacy) -> State:
+def _first(cap: Cap) -> State:
     """Return the state of a new file."""
     return State(Sums(), _digest(*_cap_row(cap)), os.urandom(_IDENTITY_BYTES))
 
 
-def _insert(connection: sqlite3.Connection, cap: Privacy, state: State) -> None:
-    connection.execute(f"INSERT INTO spent VALUES ({_marks(9)})", _spent_row(cap, state))
+def _insert(connection: sqlite3.Connection, cap: Cap, state: State) -> None:
+    connection.execute(f"INSERT INTO spent VALUES ({_marks(10)})", _spent_row(cap, state))
+
+
+def _insert_cap(connection: sqlite3.Connection, cap: Cap) -> None:
+    stored = (*_cap_row(cap)[:4], cap.composition)
+    connection.execute(f"INSERT INTO cap VALUES ({_marks(5)})", stored)
 
 
 def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[tuple[Any, ...]]:
@@ -259,9 +280,7 @@ def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[
         at, left = rows[-1][0], left - len(rows)
 
 
-def _chained(
-    connection: sqlite3.Connection, cap: Privacy, state: State
-) -> Iterator[tuple[Any, ...]]:
+def _chained(connection: sqlite3.Connection, cap: Cap, state: State) -> Iterator[tuple[Any, ...]]:
     """Yield the charges up to the state, after a check of their digests."""
     last, number = _digest(*_cap_row(cap)), 0
     for number, row in enumerate(_rows(connection, state.sums.releases), 1):
@@ -273,21 +292,24 @@ def _chained(
         raise ValueError("charges are missing")
 
 
-def _charge(cap: Privacy, row: tuple[Any, ...]) -> Charge:
+def _charge(cap: Cap, row: tuple[Any, ...]) -> Charge:
     _, time, what, epsilon, delta, rho, simulated = row[:7]
-    privacy = Privacy(epsilon, delta, cap.neighbours, bool(simulated), rho)
+    privacy = Privacy(epsilon, delta, cap.limit.neighbours, bool(simulated), rho)
     return Charge(datetime.fromisoformat(time.decode()), what.decode(), privacy)
 
 
-def _cap_row(cap: Privacy) -> tuple[float | None, float, float | None, str]:
-    return cap.epsilon, cap.delta + 0.0, cap.rho, cap.neighbours
+def _cap_row(cap: Cap) -> tuple[float | str | None, ...]:
+    """Return what digests cover: for basic composition what they covered before it had a name."""
+    limit = cap.limit
+    rule = (cap.composition,) if cap.has_both else ()
+    return limit.epsilon, limit.delta + 0.0, limit.rho, limit.neighbours, *rule
 
 
-def _spent_row(cap: Privacy, state: State) -> tuple[Any, ...]:
+def _spent_row(cap: Cap, state: State) -> tuple[Any, ...]:
     sums = state.sums
-    first, second, third = (str(number) for number in (sums.epsilon, sums.concentrated, sums.delta))
-    simulated = int(sums.simulated)
-    row = (sums.releases, first, second, third, int(sums.unlimited), simulated)
+    exact = sums.epsilon, sums.concentrated, sums.delta, sums.delta_of_rho
+    numbers = tuple(str(number) for number in exact)
+    row: tuple[Any, ...] = (sums.releases, *numbers, int(sums.unlimited), int(sums.simulated))
     after = (state.last, state.identity)
     return *row, *after, _digest(*_cap_row(cap), *row, *after)
 
@@ -302,8 +324,9 @@ def _marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-def _only(rows: list[Any]) -> Any:
+def _only(found: Iterable[Any]) -> Any:
     """Return the row of a table that has one row."""
+    rows = [*found]
     if len(rows) != 1:
         raise ValueError(f"a table with one row has {len(rows)}")
     return rows[0]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.privacy import zcdp_rho
-from dpcore.privacy.composition import Sums
+from dpcore.privacy.filters import Cap
 from tests.privacy.releases import COUNTS, GRID, X, Y, released
 
 
@@ -266,11 +266,11 @@ def test_spent_stays_within_the_cap_and_what_remains_is_admitted(cap, asked):
 
 
 def test_threads_cannot_overspend_between_the_question_and_the_charge(monkeypatch):
-    def slowly(sums, cap, tolerance, before=Sums.fit):
+    def slowly(cap, sums, before=Cap.admits):
         time.sleep(0.001)
-        return before(sums, cap, tolerance)
+        return before(cap, sums)
 
-    monkeypatch.setattr(Sums, "fit", slowly)
+    monkeypatch.setattr(Cap, "admits", slowly)
     watching, start = dp.Budget(epsilon=1.0), threading.Barrier(8)
 
     def spend(_):

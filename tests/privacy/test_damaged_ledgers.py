@@ -241,18 +241,19 @@ def test_the_running_sums_are_the_sums():
     costs, sums = [], Sums()
     for _ in range(300):
         number = chosen.random() * 2.0 ** chosen.randrange(-1100, 1000)
-        rho = chosen.random() < 0.3
+        kinds = chosen.choice([["rho"], ["epsilon"], ["epsilon"], ["epsilon", "rho"]])
         delta = chosen.choice([0.0, 5e-324, chosen.random()])
-        cost = dp.Privacy(**{"rho" if rho else "epsilon": number}, delta=delta)
+        cost = dp.Privacy(**dict.fromkeys(kinds, number), delta=delta)
         costs.append(cost)
         sums = sums.plus(cost)
     rows = [(cost.epsilon, cost.delta, cost.rho, cost.simulated) for cost in costs]
     assert total(rows) == sums
     assert total([]) == Sums()
-    assert sums.epsilon == sum(Fraction(cost.epsilon) for cost in costs if cost.rho is None)
+    assert sums.epsilon == sum(Fraction(cost.epsilon or 0) for cost in costs)
+    assert {cost.epsilon is not None and cost.rho is not None for cost in costs} == {True, False}
 
 
-# --- files of older formats: without digests, and without identities
+# --- files of older formats: without digests, without identities, and without a composition
 
 
 FORMATS = Path(__file__).parent / "formats"
@@ -263,6 +264,9 @@ def older(path, request):
     return execute(path, (FORMATS / f"{request.param}.sql").read_text())
 
 
+@pytest.mark.parametrize(
+    "older", ["without_digests", "without_identity", "without_composition"], indirect=True
+)
 def test_a_file_of_an_older_format_is_read_as_it_is_and_gets_the_new_one_with_the_next_charge(
     older,
 ):
@@ -281,6 +285,7 @@ def test_a_file_of_an_older_format_is_read_as_it_is_and_gets_the_new_one_with_th
         assert opened.log[:3] == log
         assert opened.log[3].privacy == dp.Privacy(0.5)
         assert opened.spent == sum([*costs[1:], dp.Privacy(0.5)], costs[0])
+        assert opened.composition == "basic"
     execute(older, "DELETE FROM charges WHERE id = 2")
     with pytest.raises(dp.FormatError, match="charge 2"):
         dp.Budget.open(older)
@@ -343,6 +348,10 @@ def test_copies_of_a_file_of_an_older_format_are_other_budgets(older, tmp_path):
         ("without_identity", "ALTER TABLE spent ADD COLUMN identity"),
         ("without_identity", "PRAGMA user_version = 1"),
         ("without_identity", "PRAGMA user_version = 3"),
+        ("without_composition", "UPDATE spent SET delta = '0'"),
+        ("without_composition", "UPDATE cap SET epsilon = 99"),
+        ("without_composition", "ALTER TABLE cap ADD COLUMN composition"),
+        ("without_composition", "PRAGMA user_version = 4"),
         ("without_digests", "UPDATE charges SET time = CAST(x'ff' AS TEXT)"),
         ("without_digests", "UPDATE charges SET epsilon = 'x'"),
         ("without_digests", "UPDATE charges SET epsilon = -1"),

@@ -260,8 +260,8 @@ def test_another_cap_or_format_is_refused(path):
             dp.Budget.open(path, **caps)
     with pytest.raises(dp.ParameterError, match=r"1\.00000000001, .*has .*1\.0, "):
         dp.Budget.open(path, epsilon=1.00000000001)  # the caps differ in their last digits
-    execute(path, "PRAGMA user_version = 4")
-    with pytest.raises(dp.FormatError, match="format 4"):
+    execute(path, "PRAGMA user_version = 5")
+    with pytest.raises(dp.FormatError, match="format 5"):
         dp.Budget.open(path)
 
 

@@ -290,11 +290,18 @@ call(dp.project_sums, sums=SUMS, mechanism=POLYNOMIAL)
 # --- budgets and plans
 
 
-def budget(epsilon=1.0, rho=None, delta=None, neighbours="replace-one"):
-    return dp.Budget(epsilon, rho=rho, delta=delta, neighbours=neighbours)
+def budget(epsilon=1.0, rho=None, delta=None, neighbours="replace-one", composition="basic"):
+    how = {"neighbours": neighbours, "composition": composition}
+    return dp.Budget(epsilon, rho=rho, delta=delta, **how)
 
 
 call(budget, "", dp.Budget)
+call(
+    lambda releases: budget().affordable(releases),
+    "Budget.affordable",
+    dp.Budget.affordable,
+    releases=3,
+)
 call(
     lambda privacy, what: budget().charge(privacy, what),
     "Budget.charge",
@@ -305,6 +312,7 @@ call(
 call(dp.Budget.open, path="budget", epsilon=1.0)
 call(dp.Privacy, epsilon=1.0)
 call(dp.Privacy, " of rho", rho=0.5, delta=1e-9)
+call(dp.Privacy, " of both", epsilon=1.0, delta=1e-9, rho=0.1)
 call(dp.Privacy(rho=1.0).epsilon_at, delta=0.1)
 call(dp.Privacy(1.0).implied, neighbours="replace-one")
 call(dp.plan, size=100, epsilon=1.0)

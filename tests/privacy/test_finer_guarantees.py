@@ -1,0 +1,144 @@
+"""Guarantees with an epsilon and a rho: both hold, and neither is lost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore import Privacy
+from dpcore.privacy import composed, zcdp_epsilon
+from dpcore.privacy.guarantees import concentrated
+
+NUMBERS = st.floats(1e-3, 4.0)
+DELTAS = st.sampled_from([0.0, 1e-9, 1e-6])
+FINER = st.builds(
+    lambda epsilon, delta, rho: Privacy(epsilon, delta, rho=rho), *[NUMBERS, DELTAS] * 1, NUMBERS
+)
+PLAIN = st.builds(Privacy, NUMBERS, DELTAS)
+CONCENTRATED = st.builds(lambda rho, delta: Privacy(rho=rho, delta=delta), NUMBERS, DELTAS)
+ANY = st.one_of(FINER, PLAIN, CONCENTRATED)
+
+
+def test_a_rho_that_says_nothing_new_is_dropped():
+    assert Privacy(1.0, rho=0.5).rho is None
+    assert Privacy(1.0, rho=math.nextafter(0.5, 0.0)).rho < 0.5
+    assert Privacy(1.0, 1e-6, rho=0.5).rho == 0.5  # it holds without the delta
+
+
+def test_what_is_stated_is_what_is_equal():
+    finer = Privacy(1.0, rho=0.1)
+    assert finer == Privacy(1.0)
+    assert hash(finer) == hash(Privacy(1.0))
+    assert len({finer, Privacy(1.0), Privacy(rho=0.1), Privacy(rho=0.2)}) == 3
+    assert finer <= Privacy(1.0)
+    assert not Privacy(1.0) <= finer  # it does not imply the rho
+    assert finer != (1.0, 0.0)
+
+
+@given(ANY)
+def test_a_repr_makes_it_again_and_a_text_is_short(guarantee):
+    again = eval(repr(guarantee), {"Privacy": Privacy})
+    assert astuple(again) == astuple(guarantee)
+    assert "rho" not in str(guarantee) or guarantee.epsilon is None
+
+
+@given(ANY, ANY)
+def test_sums_are_exact_in_each_unit(first, second):
+    both = first + second
+    assert astuple(both) == astuple(second + first)
+    assert first <= both
+    (one, one_delta), (two, two_delta) = concentrated(first), concentrated(second)
+    rho, delta = concentrated(both)
+    if first.epsilon is not None and second.epsilon is not None:
+        assert both.epsilon >= Fraction(first.epsilon) + Fraction(second.epsilon)
+        assert both.delta >= Fraction(first.delta) + Fraction(second.delta)
+        if one_delta or two_delta:  # then there is no rho without a delta
+            assert both.rho is None
+            return
+    assert one + two <= rho <= (one + two) * (1 + Fraction(1, 2**50)) or both.rho is None
+    assert delta >= Fraction(one_delta) + Fraction(two_delta)
+
+
+@given(ANY, st.integers(2, 50))
+def test_a_multiple_is_the_sum(guarantee, times):
+    repeated, added = times * guarantee, sum(times * [guarantee])
+    assert repeated <= added  # which is rounded up at each step
+    for one, other in zip(astuple(repeated), astuple(added), strict=True):
+        assert one == other or one == pytest.approx(other, rel=1e-12)
+
+
+@given(ANY, ANY, ANY)
+def test_implication_is_an_order(first, second, third):
+    assert first <= first
+    if first <= second and second <= third:
+        assert first <= third
+    least = first | second
+    one, other = (replace(one, neighbours=least.neighbours) for one in (first, second))
+    assert one <= least
+    assert other <= least
+
+
+@given(FINER, st.sampled_from([1e-12, 1e-6, 1e-3]))
+def test_the_smaller_epsilon_is_told(guarantee, delta):
+    known = [] if guarantee.delta > delta else [guarantee.epsilon]
+    if guarantee.rho is not None:
+        known.append(zcdp_epsilon(guarantee.rho, delta))
+    if known:
+        assert guarantee.epsilon_at(delta) == min(known)
+        assert guarantee <= Privacy(min(known), delta)
+
+
+def test_two_steps_take_four_times_the_rho():
+    removed = Privacy(1.0, neighbours="add-or-remove-one", rho=0.125)
+    assert astuple(removed.implied("replace-one")) == astuple(Privacy(2.0, rho=0.5))
+    approximate = Privacy(1.0, 1e-6, "add-or-remove-one", rho=0.125).implied("replace-one")
+    assert (approximate.epsilon, approximate.rho) == (2.0, 0.5)
+
+
+def test_files_keep_both():
+    curve = dp.cdf(range(100), dp.Grid.uniform(0, 100, 64), epsilon=1.0)
+    own = replace(curve, privacy=Privacy(1.0, rho=0.0625))
+    again = dp.CDF.from_json(own.to_json())
+    assert astuple(again.privacy) == astuple(own.privacy)
+    text = own.to_json()
+    assert '"rho": 0.0625' in text
+    earlier = dp.CDF.from_json(text.replace(', "rho": 0.0625', ""))  # as before there was a rho
+    assert astuple(earlier.privacy) == astuple(Privacy(1.0))
+
+
+def test_composition_of_fixed_releases_uses_it():
+    trees = 10 * [Privacy(1.0, rho=0.05)]
+    assert composed(trees, 1e-6).epsilon == zcdp_epsilon(0.5, 1e-6)
+    # Equal guarantees with different rhos are not mistaken for each other.
+    mixed = composed([*trees, *10 * [Privacy(1.0, rho=0.1)]], 1e-6)
+    assert mixed.epsilon == pytest.approx(zcdp_epsilon(1.5, 1e-6), rel=1e-12)
+    # A rho without a delta is converted with the whole delta.
+    gaussian = 10 * [Privacy(1.0, 1e-7, rho=0.02)]
+    assert composed(gaussian, 1e-7).epsilon == pytest.approx(zcdp_epsilon(0.2, 1e-7), rel=1e-12)
+
+
+@given(st.lists(FINER, min_size=1, max_size=5))
+def test_composition_is_the_least_of_all_subsets(guarantees):
+    delta = 0.01
+    kept = np.array(
+        [[c >> i & 1 for i in range(len(guarantees))] for c in range(2 ** len(guarantees))]
+    )
+    rest = delta - sum(one.delta for one in guarantees)
+    options = [sum(one.epsilon for one in guarantees)]
+    for row in kept:
+        rho = sum(float(concentrated(one)[0]) for one, k in zip(guarantees, row, strict=True) if k)
+        rest_of = sum(one.epsilon for one, k in zip(guarantees, row, strict=True) if not k)
+        if rho > 0:
+            options.append(rest_of + zcdp_epsilon(rho, rest))
+    joint = composed(guarantees, delta)
+    assert joint.epsilon <= min(options) * (1 + 1e-9)
+    needed = sum(concentrated(one)[1] for one in guarantees)
+    rho = sum(float(concentrated(one)[0]) for one in guarantees)
+    assert joint.epsilon >= min(*options, zcdp_epsilon(rho, delta - needed)) * (1 - 1e-9)
