@@ -252,7 +252,7 @@ def _reach(level: float, deviation: float, privacy: Privacy) -> int:
     normal = deviations(level)
     if deviation == 0.0:
         return 0
-    if privacy.rho is not None or privacy.delta > 0.0:
+    if privacy.epsilon is None or privacy.delta > 0.0:
         return math.ceil(normal * deviation)
     rate = laplace_rate(deviation)
     beyond = (1.0 - level) * (1.0 + math.exp(-rate)) / 2.0

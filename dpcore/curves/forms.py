@@ -384,7 +384,8 @@ def _privacy(name: str, data: _Fields) -> Privacy:
     stored = data[name]
     known = (_EPSILON_FIELDS, _RHO_FIELDS, _RHO_FIELDS | {"delta"}, _EPSILON_FIELDS | {"rho"})
     if not isinstance(stored, dict) or set(stored) not in known:
-        raise ValueError(f"{name} must have epsilon and delta, or rho, or all, neighbours and simulated")
+        what = "must have epsilon and delta, or rho, or all of these, neighbours and simulated"
+        raise ValueError(f"{name} {what}")
     return Privacy(**stored)
 
 

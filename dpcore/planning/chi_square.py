@@ -160,7 +160,7 @@ def _noise(release: Counts, shape: tuple[int, int], rng: np.random.Generator) ->
     """Return simulated noise of the kind and the deviation of a release."""
     if release.noise_deviation == 0.0:
         return np.zeros(shape)
-    if release.privacy.rho is not None or release.privacy.delta > 0.0:
+    if release.privacy.epsilon is None or release.privacy.delta > 0.0:
         return np.rint(rng.normal(0.0, release.noise_deviation, shape))
     chance = -np.expm1(-laplace_rate(release.noise_deviation))
     return np.asarray(rng.geometric(chance, shape) - rng.geometric(chance, shape))
