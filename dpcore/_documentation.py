@@ -37,8 +37,8 @@ _PARAGRAPHS: Final = {
     "score_thresholds_or_none": """
         Public thresholds of the scores, which must not come from the data. None: cells of [0, 1],
         narrow near both ends, whose number grows with the public number of records and the budget,
-        released by the mechanism that suits them; 1,280 even cells for a given mechanism. With
-        groups, the cells are those for 10,000 records.""",
+        released by the mechanism that suits them; or as many as the noise of a given mechanism
+        allows. With groups, the cells are those for 10,000 records.""",
     "by_groups": """
         (n,) labels of the records, all of one kind. The function then releases the curves of each
         label in ``groups``; a record whose label is not in ``groups`` is not counted. Columns of

@@ -14,6 +14,7 @@ from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored
+from ..planning.score_grid import score_grid
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import (
     Reliability,
@@ -32,9 +33,9 @@ from .running import written
 from .scored import (
     about_scores,
     by_groups,
+    chooses_grid,
     counted,
     counted_by_default,
-    has_default,
     released,
     scored,
     table_of_groups,
@@ -44,35 +45,33 @@ from .sizes import with_size
 
 __all__ = ["COMMAND"]
 
-_SIZE: Final = 1000
-
 
 def _run(options: argparse.Namespace) -> str:
     deviations(options.level)  # refuses another level
     if groups := groups_of(options):
         return _run_by_groups(options, groups)
-    if has_default(options):
+    is_free = chooses_grid(options)
+    finest = score_grid() if is_free else dpcore.Grid.uniform(0, 1, options.size)
+    _check_bins(options, finest)  # before the records are read
+    if is_free:
         grid, mechanism, counts = counted_by_default(options)
         _check_bins(options, grid)
     else:
-        grid = _grid(options)
-        _check_bins(options, grid)
+        grid = finest
         mechanism, counts = counted(options, grid)
     curves = released(options, grid, mechanism, counts)
     table = _table(curves, options)
     simulated = None if options.smooth else mechanism  # smoothed releases are not simulated
     text = _summary(curves, table, simulated, options)
-    if has_default(options):
-        text = with_size(options, text, grid)
+    text = with_size(options, text, grid)
     _write(options, curves, table)
     return text
 
 
 def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
     """Release the curves of groups, and show the calibration error of each."""
-    grid = None if has_default(options) else _grid(options)
-    if grid is not None:
-        _check_bins(options, grid)
+    grid = None if chooses_grid(options) else dpcore.Grid.uniform(0, 1, options.size)
+    _check_bins(options, score_grid() if grid is None else grid)  # before the records are read
     curves, mechanisms = by_groups(options, groups, grid)
     tables = {group: _table(own, options) for group, own in curves.items()}
     errors = [
@@ -80,8 +79,7 @@ def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
         for (group, own), mechanism in zip(curves.items(), mechanisms, strict=True)
     ]
     text = table_of_groups(curves, "ECE", errors, options)
-    if has_default(options):
-        text = with_size(options, text, curves.curves[0].grid)
+    text = with_size(options, text, curves.curves[0].grid)
     _write(options, curves, tables)
     return text
 
@@ -89,10 +87,6 @@ def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
 def _write(options: argparse.Namespace, curves: Stored, drawn: Any) -> None:
     draw = partial(picture, drawn, size=(5.5, 6.5), legend="upper left", title=options.y_score)
     written(options, curves.to_json, draw)
-
-
-def _grid(options: argparse.Namespace) -> dpcore.Grid:
-    return dpcore.Grid.uniform(0, 1, _SIZE if options.size is None else options.size)
 
 
 def _table(curves: ScoreCurves, options: argparse.Namespace) -> Reliability:
@@ -157,9 +151,7 @@ COMMAND: Final = scored(
     "above 1 as 1",
     uniform_bins,
     options={
-        "size": size(
-            f"of [0, 1] (by the number of records and the budget; with --mechanism: {_SIZE})"
-        ),
+        "size": size("of [0, 1] (by the number of records and the budget)"),
         "bins": {},
         "equi_depth": option(
             "bins with about the same number of records each", action="store_true"

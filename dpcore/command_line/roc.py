@@ -17,9 +17,9 @@ from .running import mechanism_of, written
 from .scored import (
     about_scores,
     by_groups,
+    chooses_grid,
     counted,
     counted_by_default,
-    has_default,
     released,
     scored,
     table_of_groups,
@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace) -> str:
     deviations(options.level)  # refuses another level
     if groups := groups_of(options):
         return _run_by_groups(options, groups)
-    if has_default(options):
+    if chooses_grid(options):
         grid, mechanism, counts = counted_by_default(options)
     else:
         grid = grid_of(options)
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> str:
 
 def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
     """Release the curves of groups, and show the area under each."""
-    grid = None if has_default(options) else grid_of(options)
+    grid = None if chooses_grid(options) else grid_of(options)
     curves, mechanisms = by_groups(options, groups, grid)
     found = {
         group: ROC.from_curves(own, mechanism)

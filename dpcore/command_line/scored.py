@@ -22,6 +22,7 @@ from ..planning.score_grid import (
     of_scores,
     on_grid,
     score_grid,
+    suited_to_mechanism,
     suited_to_scores,
 )
 from ..privacy.allowance import Allowance
@@ -42,9 +43,9 @@ from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 __all__ = [
     "about_scores",
     "by_groups",
+    "chooses_grid",
     "counted",
     "counted_by_default",
-    "has_default",
     "released",
     "scored",
     "table_of_groups",
@@ -111,11 +112,11 @@ def by_groups(
     assert relation is not None
     budget = Allowance.checked(options.epsilon, options.rho, relation, options.delta)
     default = of_scores if grid is None else most_accurate
-    grid = grid_of_groups(budget) if grid is None else grid
-    _check_size(options, grid)
-    own = mechanism_of(options, 2 * grid.size)
+    own = mechanism_of(options, 2 * (score_grid(0) if grid is None else grid).size)
     mechanism = None if options.mechanism == "best" else own(None)
     spender = budget if mechanism is None else mechanism
+    grid = grid_of_groups(spender) if grid is None else grid
+    _check_size(options, grid)
     chosen = checked(numbered(2 * grid.size), spender, False, None, default)
     check_outputs(options)
     counts = _counts(options, grid, groups).reshape(len(groups), -1)
@@ -149,21 +150,26 @@ def table_of_groups(
     return "\n".join([*lines(rows), "", heading, *table])
 
 
-def has_default(options: argparse.Namespace) -> bool:
-    """Return whether grid and mechanism are those of ``dpcore.score_curves`` without them."""
+def chooses_grid(options: argparse.Namespace) -> bool:
+    """Return whether the grid is that of ``dpcore.score_curves`` without one."""
     bounds = getattr(options, "lower", 0.0), getattr(options, "upper", 1.0)
-    return options.size is None and options.mechanism == "best" and bounds == (0.0, 1.0)
+    return options.size is None and bounds == (0.0, 1.0)
 
 
 def counted_by_default(
     options: argparse.Namespace,
 ) -> tuple[dpcore.Grid, dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
-    """Return the default grid and mechanism for so many records, and their counts on the grid."""
-    budget = Allowance.checked(options.epsilon, options.rho, "replace-one", options.delta)
-    mechanism_of(options, 2)  # refuses options of other mechanisms
+    """Return the grid and the mechanism for so many records, and their counts on the grid."""
+    given = mechanism_of(options, 2 * score_grid(0).size)  # refuses options of other mechanisms
     check_outputs(options)
     counts = _counts(options, score_grid())
-    grid, mechanism = suited_to_scores(int(counts.sum()), budget)
+    n = int(counts.sum())
+    if options.mechanism == "best":
+        budget = Allowance.checked(options.epsilon, options.rho, "replace-one", options.delta)
+        grid, mechanism = suited_to_scores(n, budget)
+    else:
+        mechanism = given(n)
+        grid = suited_to_mechanism(n, mechanism)
     return grid, mechanism, on_grid(counts, grid)
 
 

@@ -18,7 +18,13 @@ from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
-from ..planning.score_grid import on_grid, score_grid, suited_to_scores
+from ..planning.score_grid import (
+    Spender,
+    on_grid,
+    score_grid,
+    suited_to_mechanism,
+    suited_to_scores,
+)
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..privacy.spending import releasing
@@ -35,10 +41,9 @@ from .cdf import (
     refuse_one_row_only,
     taken,
 )
-from .score_curves_by_groups import CELLS, Spender, score_curves_by_groups
+from .score_curves_by_groups import score_curves_by_groups
 
 __all__ = [
-    "Spender",
     "asked_of_scores",
     "labelled_score_curves",
     "raw_score_curves",
@@ -187,15 +192,18 @@ def score_curves(
     if neighbours is not None:
         raise ParameterError("neighbours", neighbours, "is for curves by groups: give by")
     spender = asked_of_scores(mechanism, epsilon, rho, delta)
-    budget = spender if grid is None and isinstance(spender, Allowance) else None
-    if grid is None:
-        grid = Grid.uniform(0, 1, CELLS) if budget is None else score_grid()
-    _check_public(grid, spender, isotonic)
-    counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
+    _check_public(score_grid(0) if grid is None else grid, spender, isotonic)
+    fine = score_grid() if grid is None else grid
+    counts = score_counts(y_true, y_score, fine, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
-    if budget is not None:
-        grid, spender = suited_to_scores(int(counts.sum()), budget)
+    if grid is None:
+        n = int(counts.sum())
+        if isinstance(spender, Allowance):
+            grid, spender = suited_to_scores(n, spender)
+        else:
+            grid = suited_to_mechanism(n, spender)
+            _check_public(grid, spender, isotonic)
         counts = on_grid(counts, grid)
     curves = raw_score_curves(counts, grid, spender, rng, what="score_curves")
     warn_of_scores(curves, named(pos_label))

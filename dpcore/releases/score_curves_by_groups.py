@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,7 @@ from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..planning.most_accurate import most_accurate
-from ..planning.score_grid import grid_of_groups, of_scores
-from ..privacy.allowance import Allowance
+from ..planning.score_grid import Spender, grid_of_groups, of_scores
 from ..records.column import Column
 from ..summaries.grid import Grid
 from ..summaries.group_counts import public_groups
@@ -23,11 +22,7 @@ from ..summaries.score_counts import Label, score_counts_of_groups
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_rows, refuse_one_row_only
 
-__all__ = ["CELLS", "Spender", "released_by_groups", "score_curves_by_groups"]
-
-CELLS: Final = 10 * 2**7  # for a given mechanism
-
-Spender = Mechanism | tuple[Mechanism, Mechanism] | Allowance
+__all__ = ["released_by_groups", "score_curves_by_groups"]
 
 
 def score_curves_by_groups(
@@ -51,10 +46,8 @@ def score_curves_by_groups(
         raise ParameterError("mechanism", len(spender), what)
     refuse_one_row_only(spender, "scores have two classes")
     default = of_scores if grid is None else most_accurate
-    if grid is None and isinstance(spender, Allowance):
+    if grid is None:
         grid = grid_of_groups(spender)
-    elif grid is None:
-        grid = Grid.uniform(0, 1, CELLS)
     check_score_grid(grid)
     cells = numbered(2 * grid.size)
     chosen = checked(cells, spender, isotonic, rng, default)

@@ -11,6 +11,8 @@ import pytest
 
 import dpcore as dp
 from dpcore.command_line import main as cli
+from dpcore.mechanisms.base import registered
+from dpcore.planning.score_grid import score_grid
 from dpcore.releases.hosmer_lemeshow import FINEST, arcsine_grid
 from dpcore.statistics.binning import equi_depth_bins
 from dpcore.statistics.calibration import expected_calibration_error, reliability
@@ -45,7 +47,7 @@ def curves(grid: dp.Grid) -> dp.ScoreCurves:
 @pytest.mark.parametrize("depth", [[], ["--equi-depth"]])
 def test_calibration_of_exact_counts(ran, depth):
     out = ran("calibration", "t.parquet", *EXACT, "--bins", "5", *depth)
-    exact = curves(dp.Grid.uniform(0, 1, 1000))
+    exact = curves(score_grid())
     expected = reliability(exact, equi_depth_bins(exact, 5) if depth else 5)
     assert f"ECE         {expected_calibration_error(exact, expected.bins):.4g}\n" in out
     assert f"positives   {LABELS.sum()} (released)\n" in out
@@ -93,12 +95,16 @@ def test_the_size_is_that_of_the_library(ran, epsilon):
 
 
 @pytest.mark.parametrize("command", [["calibration"], ["roc", "--lower", "0", "--upper", "1"]])
+@pytest.mark.parametrize("given", ["best", "dyadic", "histogram"])
 @pytest.mark.parametrize("epsilon", ["0.05", "2"])
-def test_grid_and_mechanism_are_those_of_the_library(capsys, command, epsilon):
-    budget = ["--epsilon", epsilon, "--json", "o.json", "--quiet"]
+def test_grid_and_mechanism_are_those_of_the_library(capsys, command, given, epsilon):
+    budget = ["--epsilon", epsilon, "--mechanism", given, "--json", "o.json", "--quiet"]
     assert cli.main([*command, "t.parquet", *FLAGS, *budget]) == 0
     stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
-    own = dp.score_curves(LABELS, SCORES, epsilon=float(epsilon), rng=np.random.default_rng(1))
+    how = {"epsilon": float(epsilon)}
+    if given != "best":
+        how = {"mechanism": registered(given)(**how)}
+    own = dp.score_curves(LABELS, SCORES, **how, rng=np.random.default_rng(1))
     assert stored.grid == own.grid
     assert stored.joint.mechanism == own.joint.mechanism
     assert f"cells       {own.grid.size} (by the records" in capsys.readouterr().out

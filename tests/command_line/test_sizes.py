@@ -53,10 +53,11 @@ def test_counts_are_those_of_the_suggested_grid(released):
 
 
 def test_roc_takes_it_for_both_classes(ran):
-    argv = ["t.csv", "--label", "y", "--score", "s", *BOUNDS, "--epsilon", "1e6", "--json", "o"]
+    bounds = ["--lower", "-1", "--upper", "1"]  # [0, 1] has the grid of dpcore.score_curves
+    argv = ["t.csv", "--label", "y", "--score", "s", *bounds, "--epsilon", "1e6", "--json", "o"]
     out = ran("roc", *argv, "--mechanism", "histogram")
     curves = dp.ScoreCurves.from_json(Path("o").read_text())
-    assert curves.grid == dp.suggest(n=2000, lower=0, upper=1, epsilon=1e6).grid
+    assert curves.grid == dp.suggest(n=2000, lower=-1, upper=1, epsilon=1e6).grid
     exact = dp.score_counts(LABELS, SCORES, curves.grid)
     np.testing.assert_allclose(curves.joint.counts, np.cumsum(exact))
     assert out.startswith(f"cells       {curves.grid.size} (by the records")
