@@ -21,7 +21,7 @@ from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from .areas import BucketedScores, Ties
 from .binning import share
-from .classifier import precision_interval
+from .classifier import precision_interval, recall_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +61,8 @@ class ROC(Stored):
     curves
         The released scores, which are not changed: raw curves give rates that may leave [0, 1].
     mechanism
-        The mechanism or trust model that released the curves; ``auc_interval`` simulates it. None:
-        it is not known.
+        The mechanism or trust model that released the curves; intervals simulate it. None: it is
+        not known.
 
     Raises
     ------
@@ -413,8 +413,9 @@ class ROC(Stored):
         Returns
         -------
         PrecisionRecallBand
-            Those of the precision are ``classifier.precision_interval`` at ``thresholds``, and
-            those of the recall are of ``band``. All are within [0, 1]. The precision's is [0, 1]
+            They are ``classifier.precision_interval`` and ``recall_interval`` at ``thresholds``
+            with ``mechanism``; if it is not known, those of the recall are of ``band``. All are
+            within [0, 1]. The precision's is [0, 1]
             where all released records above the threshold may be noise.
 
         Raises
@@ -431,12 +432,13 @@ class ROC(Stored):
         >>> roc = dp.roc_curve(rng.random(2000) < scores, scores, grid, epsilon=5.0, rng=rng)
         >>> band, some = roc.precision_recall_band(), [16, 32, 48]  # as in ``band``
         >>> band.precision_low[some].round(2), band.precision_high[some].round(2)
-        (array([0.85, 0.75, 0.63]), array([0.89, 0.77, 0.64]))
+        (array([0.86, 0.76, 0.63]), array([0.88, 0.76, 0.64]))
         """
+        asked = self.curves, self.thresholds, level, self.mechanism
+        if self.mechanism is not None:
+            return PrecisionRecallBand(*precision_interval(*asked), *recall_interval(*asked))
         *_, low, high = self.band(level)
-        return PrecisionRecallBand(
-            *precision_interval(self.curves, self.thresholds, level), low, high
-        )
+        return PrecisionRecallBand(*precision_interval(*asked), low, high)
 
     def display(self, **options: Any) -> RocCurveDisplay:
         """Return scikit-learn's display of the curve. This needs the extra ``models``.

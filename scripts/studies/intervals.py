@@ -338,7 +338,7 @@ def _intervals(name: str, roc: ROC, at: Any) -> list[dp.Interval[Any]]:
             )
         ]
     functions = (f"{name}_interval", f"population_{name}_interval")
-    return [getattr(classifier, each)(roc.curves, at, LEVEL) for each in functions]
+    return [getattr(classifier, each)(roc.curves, at, LEVEL, roc.mechanism) for each in functions]
 
 
 def of_classifiers() -> list[str | list[str]]:
@@ -366,8 +366,7 @@ def of_classifiers() -> list[str | list[str]]:
         " Intervals of the records include only the noise. Areas are those of the records in these"
         " cells; calibration errors are those of the scores themselves."
         f" Intervals of the population, which has {POPULATION:,} records, include noise and"
-        " sampling. The mechanism is known for areas and calibration errors; intervals of precision"
-        " and recall do not use it.",
+        " sampling. The mechanism is known.",
         table(head, rows),
     ]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import dpcore as dp
-from dpcore.mechanisms import Hierarchy, Histogram, NoNoise
+from dpcore.mechanisms import Dawa, Hierarchy, Histogram, HistogramQueries, NoNoise
 from dpcore.statistics import ROC, classifier
 
 RNG = np.random.default_rng
@@ -51,6 +54,62 @@ def test_intervals_of_rates_cover(name, mechanism):
     assert (inside[1] >= FEWEST).all()
     if mechanism == NoNoise():  # nothing but sampling: as often as the level says, not more
         assert (inside[1] <= RUNS * LEVEL + 5 * np.sqrt(RUNS * LEVEL * (1 - LEVEL))).all()
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("name", ["precision", "recall"])
+@pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Dawa(0.5)], ids=str)
+def test_intervals_by_the_mechanism_cover_and_are_narrower(name, mechanism):
+    rng, runs, inside, ratios = RNG(3), 60, np.zeros((2, AT.size)), []
+    metric = getattr(classifier, name)
+    both = (
+        getattr(classifier, f"{name}_interval"),
+        getattr(classifier, f"population_{name}_interval"),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dp.DpcoreWarning)
+        for _ in range(runs):
+            labels, scores = drawn(2000, rng)
+            truths = metric(exact(labels, scores), AT), POPULATION[name]
+            curves = dp.score_curves(labels, scores, GRID, mechanism, rng=rng)
+            for row, (interval, truth) in enumerate(zip(both, truths, strict=True)):
+                low, high = interval(curves, AT, LEVEL, mechanism)
+                inside[row] += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+                own = metric(curves, AT)
+                assert (low <= own).all()
+                assert (own <= high).all()
+                least, most = interval(curves, AT, LEVEL)
+                ratios.append((high - low) / (most - least))
+    assert (inside >= runs * LEVEL - 4 * np.sqrt(runs * LEVEL * (1 - LEVEL))).all()
+    assert np.median(ratios) < 0.9
+
+
+def test_shares_between_knots_reach_to_what_the_knots_allow():
+    negatives, positives = np.array([4, 4, 4, 4]), np.array([2, 2, 6, 6])
+    grid = dp.Grid.uniform(0, 1, 4)
+    counts = np.append(negatives, positives[::-1])
+    curves = dp.score_curves_from_counts(counts, grid, NoNoise())
+    knots = np.array([0, 3, 4, 7])  # of negatives below 0.25, and of positives above 0.75
+    curves = replace(curves, joint=replace(curves.joint, knots=knots))
+    found = classifier.precision_interval(curves, [0.25, 0.5, 0.75], mechanism=NoNoise())
+    assert found.low.tolist() == pytest.approx([6 / 18, 6 / 18, 6 / 18])
+    assert found.high.tolist() == pytest.approx([16 / 28, 1.0, 1.0])
+    found = classifier.recall_interval(curves, [0.25, 0.5, 0.75], mechanism=NoNoise())
+    assert found.low.tolist() == pytest.approx([6 / 16, 6 / 16, 6 / 16])
+    assert found.high.tolist() == pytest.approx([1.0, 1.0, 6 / 16])
+
+
+def test_a_mechanism_that_leaves_errors_unknown_adds_nothing():
+    mechanism = HistogramQueries(1.0)
+    curves = dp.score_curves(*drawn(100, RNG(1)), GRID, mechanism, rng=RNG(1))
+    for name in ("precision_interval", "population_recall_interval"):
+        interval = getattr(classifier, name)
+        for end, other in zip(
+            interval(curves, AT), interval(curves, AT, 0.95, mechanism), strict=True
+        ):
+            assert end.tolist() == other.tolist()
+    with pytest.raises(dp.ParameterError, match="must be the curves' own"):
+        classifier.precision_interval(curves, AT, mechanism=Hierarchy(1.0))
 
 
 @pytest.mark.sample(1)

@@ -19,16 +19,20 @@ def test_it_has_the_intervals_of_single_thresholds():
     labels, scores = ranked(2000, RNG(1))
     roc = dp.roc_curve(labels, scores, GRID, epsilon=1.0, rng=RNG(2))
     band = roc.precision_recall_band(0.9)
-    own = classifier.precision_interval(roc.curves, roc.thresholds, 0.9)
-    assert np.array_equal(band[:2], own)
-    assert np.array_equal(band[2:], roc.band(0.9)[2:])
+    asked = roc.curves, roc.thresholds, 0.9
+    assert np.array_equal(band[:2], classifier.precision_interval(*asked, roc.mechanism))
+    assert np.array_equal(band[2:], classifier.recall_interval(*asked, roc.mechanism))
+    unknown = ROC(roc.curves).precision_recall_band(0.9)
+    assert np.array_equal(unknown[:2], classifier.precision_interval(*asked))
+    assert np.array_equal(unknown[2:], roc.band(0.9)[2:])
     assert (band.precision_low[0], band.precision_high[0]) == (0.0, 1.0)  # no record is above
     assert np.all((band.precision_low <= roc.precision) & (roc.precision <= band.precision_high))
 
 
 @pytest.mark.needs_jit
+@pytest.mark.parametrize("known", [None, Hierarchy(0.5)], ids=str)
 @pytest.mark.parametrize("share", [0.02, 0.5])
-def test_each_interval_covers_at_least_as_often_as_it_says(share):
+def test_each_interval_covers_at_least_as_often_as_it_says(share, known):
     rng = RNG(3)
     labels = rng.random(3000) < share
     scores = np.clip(np.round(rng.normal(np.where(labels, 0.6, 0.4), 0.2) * 12) / 12, 0, 1)
@@ -36,7 +40,7 @@ def test_each_interval_covers_at_least_as_often_as_it_says(share):
     inside = np.zeros((2, GRID.size + 1))
     for _ in range(100):
         curves = dp.score_curves(labels, scores, GRID, Hierarchy(0.5), rng=rng)
-        low, high, *recall = ROC(curves).precision_recall_band(0.9)
+        low, high, *recall = ROC(curves, known).precision_recall_band(0.9)
         inside[0] += (low <= exact.precision) & (exact.precision <= high)
         inside[1] += (recall[0] <= exact.recall) & (exact.recall <= recall[1])
     assert inside.min() >= 78  # 90 - 4 deviations
