@@ -161,7 +161,7 @@ class Simulation:
         cells = np.diff(self.truth, prepend=0.0).astype(np.int64)
         with unwatched():  # no record contributes
             released = self.mechanism.release(cells, rng=rng, replicates=replicates)
-        return self._processed(released.astype(np.float64))
+        return self.processed(released.astype(np.float64))
 
     def of_counts(self, replicates: int, rng: np.random.Generator) -> Reals:
         """Return the counts of simulated releases whose knots are those of the curve.
@@ -204,7 +204,7 @@ class Simulation:
         if self.mechanism is None:
             return np.cumsum(cells, axis=1, dtype=np.float64)
         with unwatched():
-            return self._processed(self._of_each(self.mechanism, cells, rng))
+            return self.processed(self._of_each(self.mechanism, cells, rng))
 
     def of_noise(self, replicates: int, rng: np.random.Generator) -> Reals:
         """Return noise as in the curve's release, at its knots, (replicates, K); or of all counts.
@@ -229,7 +229,7 @@ class Simulation:
         known = at_knots(self.curve.knots, self.truth.size)
         runs = np.cumsum(known & (self.curve.knots is not None))
         signs = rng.choice([-1.0, 1.0], (replicates, runs[-1] + 1))
-        return self._processed(self.truth + signs[:, runs] * self.losses)
+        return self.processed(self.truth + signs[:, runs] * self.losses)
 
     def samples(
         self, replicates: int, rng: np.random.Generator, shares: Reals | None = None
@@ -257,7 +257,7 @@ class Simulation:
         on_threads(release, list(zip(starts, rng.spawn(len(starts)), strict=True)), None)
         return released
 
-    def _processed(self, counts: Reals) -> Reals:
+    def processed(self, counts: Reals) -> Reals:
         """Return the counts of releases, (rows, N), processed as the curve was, in place."""
         if self.curve.privacy.neighbours == "add-or-remove-one":  # n is noisy, too
             counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.cdf import CDF
 from ..curves.simulated_releases import Releases, Simulation, blocks
-from .compare import Released
 from .differences import Distance, shares
 from .distribution_tests import DistributionTest
-from .two_samples import released_pair
+from .released_pairs import Released, released_pair
 
 __all__ = ["equivalence_test"]
 

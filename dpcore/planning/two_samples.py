@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,13 +10,12 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import Releases, blocks
-from ..errors import ParameterError
-from .compare import Released, pair_of, populations
+from ..curves.simulated_releases import Releases
 from .differences import Distance, Statistic, share_beyond, shares
 from .distribution_tests import DistributionTest
+from .released_pairs import Released, populations, released_pair, simulated_pairs
 
-__all__ = ["released_pair", "two_sample_test"]
+__all__ = ["two_sample_test"]
 
 _MOST_SIMULATIONS: Final = 2**20
 
@@ -66,9 +64,9 @@ def two_sample_test(
     Notes
     -----
     This is post-processing and costs no privacy. Pairs of samples from the curves' common estimate
-    of the population are released again, as in ``compare``. So the p-value is approximate;
-    docs/measured/tests.md measures how often true hypotheses are rejected. Raw counts are taken
-    because their noise does not depend on the records. For exact curves whose cells hold one value
+    of the population are released again. So the p-value is approximate; docs/measured/tests.md
+    measures how often true hypotheses are rejected. Raw counts are taken because their noise does
+    not depend on the records. For exact curves whose cells hold one value
     each, the statistics are those of ``scipy.stats.ks_2samp``, ``cramervonmises_2samp`` (without
     ties) and ``wasserstein_distance``. The cost is that of 2 R releases, or 4 R if a mechanism
     searches for buckets.
@@ -102,25 +100,6 @@ def two_sample_test(
     )
 
 
-def released_pair(
-    first: CDF, second: CDF, mechanism: Releases | Sequence[Releases | None] | None
-) -> tuple[Released, Released]:
-    """Check both curves and their mechanism, one or two; return them as they were released."""
-    own = tuple(mechanism) if isinstance(mechanism, tuple | list) else (mechanism, mechanism)
-    if len(own) != 2:
-        raise ParameterError("mechanism", len(own), "must be one, or one for each of two curves")
-    ours, theirs = pair_of(first, second, own)
-    return as_released(ours), as_released(theirs)
-
-
-def as_released(given: Released) -> Released:
-    """Return a curve as it was released, if it keeps its raw counts."""
-    if given.curve.raw is None:
-        return given
-    raw = given.curve.as_released()
-    return replace(given, curve=raw, simulation=replace(given.simulation, curve=raw))
-
-
 def _of_population(
     pair: tuple[Released, Released],
     distance: Distance,
@@ -129,11 +108,5 @@ def _of_population(
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return the statistics of pairs of releases of samples of one population, (R,)."""
-    found = []
-    for some in blocks(simulations, population.size):
-        first, second = (
-            shares(released.simulation.of_population(some.stop - some.start, rng, population))
-            for released in pair
-        )
-        found.append(distance(first - second))
-    return np.concatenate(found)
+    pairs = simulated_pairs(pair, (population, population), simulations, rng)
+    return np.concatenate([distance(shares(first) - shares(second)) for first, second in pairs])

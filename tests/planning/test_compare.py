@@ -99,6 +99,30 @@ def test_without_noise_it_is_the_textbook_test():
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.07)
 
 
+@pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"mechanism": Hierarchy(0.5)}])
+def test_the_pvalue_is_that_of_the_test_of_two_samples(budget):
+    rng = np.random.default_rng(3)
+    first, second = released(rng, 400, **budget), released(rng, 300, 2.5, 3.0, **budget)
+    found, tested = (
+        test(first, second, simulations=49, rng=RNG(1)) for test in (dp.compare, dp.two_sample_test)
+    )
+    assert (found.statistic, found.p_value) == (tested.statistic, tested.pvalue)
+    assert dp.compare(first, second, simulations=49) == dp.compare(first, second, simulations=49)
+
+
+def test_curves_of_a_trust_model_and_of_a_curator_are_compared():
+    rng, local = np.random.default_rng(3), dp.trust.Local(4.0, clients=3000)
+    first = released(rng, 3000, mechanism=local)
+    second = released(rng, 3000, 4.0, 3.0, mechanism=Hierarchy(1.0))
+    found = dp.compare(first, second, mechanism=(local, None), simulations=39, rng=rng)
+    assert found.p_value == 1 / 40
+    truth = stats.beta(2, 3).ppf(P) - stats.beta(4, 3).ppf(P)
+    low, high = found.population_interval
+    assert ((low < truth) & (truth < high)).all()
+    with pytest.raises(dp.ParameterError, match="mechanism"):
+        dp.compare(first, second, mechanism=Hierarchy(1.0))
+
+
 def test_intervals_cover():
     rng, inside = np.random.default_rng(6), []
     truth = stats.beta(2, 3).ppf(0.5) - stats.beta(3, 3).ppf(0.5)
