@@ -24,6 +24,7 @@ from .smoothing import Norm
 from .stored import header, one_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
     from pyarrow import Table
 
@@ -387,11 +388,14 @@ class GroupedCDF(ByGroups[CDF]):
         """
         return cls(*arrow.groups_of(header(cls), table))
 
-    def plot(self, *, level: float = 0.95, **line: Any) -> Any:
-        """Draw each curve in a picture of its own, with shared axes. Needs the extra ``plot``.
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Any:
+        """Draw each curve in a picture of its own, or all in one. Needs the extra ``plot``.
 
         Parameters
         ----------
+        ax
+            Matplotlib axes, on which all curves are drawn with one legend. None: each curve has
+            axes of its own, which are shared.
         level
             Confidence level of the bands, pointwise.
         **line
@@ -400,7 +404,7 @@ class GroupedCDF(ByGroups[CDF]):
         Returns
         -------
         numpy.ndarray
-            (G,) Matplotlib axes, one for each group.
+            (G,) Matplotlib axes, one for each group; or the axes that were given.
 
         Examples
         --------
@@ -410,7 +414,13 @@ class GroupedCDF(ByGroups[CDF]):
         >>> axes = found.plot()
         >>> [ax.get_title() for ax in axes], axes.shape
         (['a', 'b'], (2,))
+        >>> import matplotlib.pyplot
+        >>> ax = found.plot(matplotlib.pyplot.figure().add_subplot())
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['a', '95% band for the noise', 'b']
         """
+        if ax is not None:
+            return self._plot_over(ax, level, line)
         pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
         across = min(len(self), _ACROSS)
         down = math.ceil(len(self) / across)
@@ -431,6 +441,17 @@ class GroupedCDF(ByGroups[CDF]):
         for ax in axes[len(self) :]:
             figure.delaxes(ax)
         return np.array(axes[: len(self)])
+
+    def _plot_over(self, ax: Axes, level: float, line: dict[str, Any]) -> Axes:
+        """Draw all curves on given axes, with the cost of all together above the legend."""
+        from .plots import shortly
+
+        for group, curve in self.items():
+            curve.plot(ax, level=level, **{"label": str(group), **line})
+        legend = ax.legend(loc="lower right", title=shortly(self.privacy), framealpha=0.9)
+        for text in legend.get_texts():
+            text.set_parse_math(False)  # a dollar sign in a name is no mathematics
+        return ax
 
 
 def of_group(curve: CDF) -> CDF:

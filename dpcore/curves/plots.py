@@ -38,6 +38,11 @@ __all__ = [
 Reals = NDArray[np.float64]
 
 _IN_BAND: Final = 501  # places at which a band against noisy places is drawn
+_HIGHEST: Final = 1.5  # how many times as high as all bars a line may be
+_WIDE: Final = 6  # so many labels of groups have room beside each other
+_NOT_KNOWN: Final = "no band: the noise is not known"
+_FROM_0_TO_1: Final = "no band: the {} is from 0 to 1"
+_EVERYWHERE: Final = 0.95  # a band of so much of the square says nothing
 _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
@@ -76,8 +81,14 @@ def plot_steps(
     at = np.arange(x.size)
     if x.size > _DRAWN:  # the first point, and the last point of each group
         at = np.append(0, np.arange(1, _DRAWN) * x.size // (_DRAWN - 1) - 1)
-    (steps,) = ax.step(x[at], y[at], where="post", **_labelled(ax, name, style))
-    if band is not None:
+    left, height = _from_zero(x[at], y[at])
+    (steps,) = ax.step(left, height, where="post", **_labelled(ax, name, style))
+    if band is None:
+        if x.size > 1:  # of one cell, the only count is n
+            _say(ax, _NOT_KNOWN)
+    elif _says_nothing(*(end[:-1] for end in band)):
+        _say(ax, _FROM_0_TO_1.format(covered))
+    else:
         low, high = band
         ax.fill_between(
             x[at],
@@ -159,6 +170,9 @@ def plot_rates(
     width = deviations(level)
     ax = axes(ax, figsize=(5, 6))
     some = counts > 0.0  # NaN would leave gaps in the line
+    with np.errstate(invalid="ignore"):  # infinities times 0
+        # With the noise alone, the rate may be anything: such a bin may have no records.
+        some &= ~(width * spread[0] >= np.maximum(rate, 1.0 - rate))
     at, height = score[some], rate[some]
     _diagonal(ax, "calibrated")
     shown = {"marker": "o", "markersize": 4, "linewidth": 1}
@@ -170,6 +184,9 @@ def plot_rates(
         low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
         bars = ax.vlines(at, low, high, [color], label=_once(ax, f"{100 * level:g}%, {of}"))
         bars.set(linewidth=thickness, alpha=opacity)
+    if left_out := int(np.count_nonzero(~some)):
+        bins = "1 bin" if left_out == 1 else f"{left_out} bins"
+        _say(ax, f"{bins} left out: too few records")
     below = ax.inset_axes((0.0, -0.28, 1.0, 0.22), sharex=ax)
     look: dict[str, Any] = {"alpha": 0.5, "edgecolor": "white", "linewidth": 0.5}
     below.bar(edges[:-1], counts, np.diff(edges), align="edge", color=color, **look)
@@ -209,7 +226,11 @@ def plot_path(
     at = _along(fpr, tpr)
     _diagonal(ax, "guessing")
     (drawn,) = ax.plot(fpr[at], tpr[at], **_labelled(ax, name, style))
-    if outline is not None:
+    if outline is None:
+        _say(ax, _NOT_KNOWN)
+    elif _area(outline := _rising(*outline)) > _EVERYWHERE:
+        _say(ax, _FROM_0_TO_1.format(covered))
+    else:
         ends = [(x[on], y[on]) for x, y in outline for on in [_along(x, y)]]
         (above_x, above_y), (below_x, below_y) = ends
         ax.fill(
@@ -260,7 +281,9 @@ def plot_precision(
         ax.axhline(guessing, color="0.6", linewidth=1, linestyle="--", label="guessing")
     look = {"where": "pre", **_labelled(ax, name, style)}
     (drawn,) = ax.step(recall[at], precision[at], **look)
-    if band is not None:
+    if band is None:
+        _say(ax, _NOT_KNOWN)
+    else:
         places = np.linspace(0.0, 1.0, _IN_BAND)
         low, high = _over_noisy_places(places, *band)
         look = {"color": drawn.get_color(), "alpha": 0.2, "linewidth": 0}
@@ -306,7 +329,8 @@ def plot_bars(
     ----------
     observed
         (G, 2) negatives and positives. Bars show the positives. A line shows all records, since
-        groups need not have one size.
+        groups need not have one size, unless it is so high that bars would be flat; then numbers
+        below the groups do.
     expected, deviation
         (G,) expected positives, and standard deviations of the noise in the observed positives.
     edges
@@ -319,27 +343,32 @@ def plot_bars(
     ax = axes(ax, figsize=(7, 4))
     positives, sizes = observed[:, 1], observed.sum(axis=1)
     places = np.arange(positives.size)
-    ax.hlines(
-        sizes,
-        places - 0.35,
-        places + 0.35,
-        color="0.45",
-        label=_once(ax, "all records of the group"),
-    )
+    highest = max(float(positives.max()), float(expected.max()), 1.0)
+    is_low = bool(sizes.max() <= _HIGHEST * highest)
+    if is_low:
+        said = _once(ax, "all records of the group")
+        ax.hlines(sizes, places - 0.35, places + 0.35, color="0.45", label=said)
+        highest = float(sizes.max())
     bars = {"width": 0.7, "color": colours.SKY, **_labelled(ax, f"positives, {name}", style)}
     ax.bar(places, positives, **bars)
     # Otherwise: no noise, or an unknown deviation.
     if deviation.any() and np.all(np.isfinite(deviation)):
         reach = deviations(0.95) * deviation
         said = _once(ax, "95% interval for the noise")
-        ax.vlines(places, positives - reach, positives + reach, color=colours.BLACK, label=said)
+        least, ink = np.maximum(positives - reach, 0.0), ax.xaxis.label.get_color()
+        ax.vlines(places, least, positives + reach, color=ink, label=said)
+        highest = max(highest, float((positives + reach).max()))
     shown: dict[str, Any] = {"linestyle": "", "marker": "D", "color": colours.VERMILION}
     ax.plot(places, expected, label=_once(ax, "positives, expected"), markersize=5, **shown)
-    groups = pairwise(edges)
-    ax.set_xticks(places, [f"{low:.2g}\n{high:.2g}" for low, high in groups])
-    ax.set_xlabel("predicted probability, from and to")
+    told = [f"{low:.2g}\n{high:.2g}" for low, high in pairwise(edges)]
+    if not is_low:
+        told = [f"{text}\n{size:,.0f}" for text, size in zip(told, sizes, strict=True)]
+    ax.set_xticks(places, told, fontsize="x-small" if places.size > _WIDE else None)
+    below = "" if is_low else "; all records"
+    ax.set_xlabel(f"predicted probability, from and to{below}")
     ax.set_ylabel("records in the group")
-    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.5 * sizes.max()))  # the legend is above the bars
+    before = ax.get_ylim()[1] if len(ax.containers) > 1 else 0.0
+    ax.set_ylim(0.0, max(before, 1.5 * highest))  # the legend is above the bars
     return _with_legend(ax, "upper left")
 
 
@@ -380,6 +409,45 @@ def _labelled(ax: Axes, name: str, style: dict[str, Any]) -> dict[str, Any]:
 def _once(ax: Axes, label: str) -> str:
     """Return the label for the legend, hidden if the legend has it already."""
     return f"_{label}" if label in _taken(ax) else label
+
+
+def _say(ax: Axes, text: str) -> None:
+    """Add a line of text to the legend, once."""
+    if text not in _taken(ax):
+        ax.plot([], [], linestyle="", label=text)
+
+
+def _says_nothing(low: Reals, high: Reals) -> bool:
+    """Return whether all intervals for shares are from 0 to 1; some ends may be public."""
+    return bool(low.size and np.all(low <= 0.0) and np.all(high >= 1.0))
+
+
+def _from_zero(x: Reals, y: Reals) -> tuple[Reals, Reals]:
+    """Return steps that rise from 0 where they begin, or many equal values there are not seen."""
+    known = np.flatnonzero(~np.isnan(y))
+    if not known.size or not y[known[0]] > 0.0:
+        return x, y
+    return np.insert(x, known[0], x[known[0]]), np.insert(y, known[0], 0.0)
+
+
+def _rising(
+    above: tuple[Reals, Reals], below: tuple[Reals, Reals]
+) -> tuple[tuple[Reals, Reals], tuple[Reals, Reals]]:
+    """Return the outline of the union of boxes, whose paths rise, from the corners of the boxes.
+
+    It is nowhere narrower. A path of corners alone would fall where noise makes the corners fall.
+    """
+    (left, top), (right, bottom) = above, below
+    return (
+        (np.minimum.accumulate(left[::-1])[::-1], np.maximum.accumulate(top)),
+        (np.maximum.accumulate(right), np.minimum.accumulate(bottom[::-1])[::-1]),
+    )
+
+
+def _area(outline: tuple[tuple[Reals, Reals], tuple[Reals, Reals]]) -> float:
+    """Return the area between the upper and the lower path of a band."""
+    above, below = (float(np.trapezoid(y, x)) for x, y in outline)
+    return above - below
 
 
 def _diagonal(ax: Axes, label: str) -> None:

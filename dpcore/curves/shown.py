@@ -98,7 +98,10 @@ def picture(
         y = _HEIGHT * (1.0 - np.clip(values[at], 0.0, 1.0))
         return [f"{left:.1f},{top:.1f}" for left, top in zip(x, y, strict=True)]
 
-    shapes = [f'<polyline points="{" ".join(points(shares))}" fill="none" stroke="currentColor"/>']
+    path = points(shares)
+    if shares[0] > 0.0:  # or many equal values at the first threshold are not seen
+        path.insert(0, f"{x[0]:.1f},{_HEIGHT:.1f}")
+    shapes = [f'<polyline points="{" ".join(path)}" fill="none" stroke="currentColor"/>']
     if band is not None:
         around = " ".join(points(band[0]) + points(band[1])[::-1])
         shapes.insert(0, f'<polygon points="{around}" fill="currentColor" fill-opacity="0.2"/>')

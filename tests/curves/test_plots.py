@@ -26,8 +26,9 @@ def curve():
 def test_draws_the_curve_and_its_band(curve):
     ax = curve.plot()
     (line,) = ax.lines
-    assert np.array_equal(line.get_xdata(), [0.0, *curve.thresholds])
-    assert np.array_equal(line.get_ydata(), [np.nan, *curve.counts / 300], equal_nan=True)
+    # The rise to the first known height is seen.
+    assert np.array_equal(line.get_xdata(), [0.0, curve.thresholds[0], *curve.thresholds])
+    assert np.array_equal(line.get_ydata(), [np.nan, 0.0, *curve.counts / 300], equal_nan=True)
     (band,) = ax.collections
     _, high = curve.band()
     at, heights = band.get_paths()[0].vertices.T
@@ -54,7 +55,10 @@ def test_a_picture_begins_at_the_lower_end(grid, begins):
     first[0] = first[5] = 10
     curve = dp.cdf_from_counts(first, grid, dp.mechanisms.NoNoise(), integers=True)
     (line,) = curve.plot().lines
-    heights = line.get_ydata()
+    (rise,) = np.flatnonzero(line.get_ydata() == 0.0)
+    left = line.get_xdata()
+    assert left[rise] == left[rise + 1]
+    heights = np.delete(line.get_ydata(), rise)
     assert np.array_equal(heights[: len(begins)], begins, equal_nan=True)
     assert heights.size == grid.size + len(begins) - 1
     if not np.isnan(begins[0]) and np.isfinite(grid.start):
@@ -65,7 +69,7 @@ def test_a_picture_begins_at_the_lower_end(grid, begins):
 def test_a_fine_grid_is_drawn_in_steps_that_can_be_seen(tmp_path):
     fine = dp.cdf([0.3, 0.6], dp.Grid.uniform(0, 1, 2**18), epsilon=1.0)
     ax = fine.plot()
-    assert ax.lines[0].get_xdata().size == 2**13
+    assert ax.lines[0].get_xdata().size == 2**13 + 1  # with the rise
     assert ax.lines[0].get_xdata()[-1] == 1
     ax.figure.savefig(tmp_path / "fine.png")
 
@@ -228,3 +232,73 @@ def lab(colour, seen):
 def test_colours_are_far_apart_for_everyone(seen):
     points = [lab(at, SEEN[seen]) for at in [*colours.TELLING, colours.GREY, colours.LIGHT]]
     assert min(np.linalg.norm(a - b) for a, b in combinations(points, 2)) > 15
+
+
+# --- what a picture must not hide, and what it leaves out
+
+
+def test_groups_are_drawn_over_each_other_with_one_legend():
+    groups = ["a", "b$", "c$"]
+    found = dp.cdf(SCORES, GRID, by=np.array(groups)[np.arange(1000) % 3], groups=groups, **PRIVATE)
+    ax = found.plot(plt.figure().add_subplot())
+    assert legend(ax) == ["a", "95% band for the noise", "b$", "c$"]
+    assert ax.get_legend().get_title().get_text() == "private, epsilon = 1"
+    assert len({line.get_color() for line in ax.lines}) == 3
+    assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
+
+
+@pytest.mark.parametrize("privately", [True, False])
+def test_a_band_that_says_nothing_is_dropped_and_told(privately):
+    with pytest.warns(dp.DpcoreWarning, match="standard error"):
+        few = dp.cdf([0.5] * 5, GRID, dp.mechanisms.Hierarchy(0.01), rng=np.random.default_rng(2))
+    if not privately:  # its deviations are not known
+        few = replace(few, noise_deviation=np.full(GRID.size, np.inf))
+    ax = few.plot()
+    why = "95% band for the noise is from 0 to 1" if privately else "noise is not known"
+    assert any(text.startswith("no band") and text.endswith(why) for text in legend(ax))
+    assert not ax.collections
+    few.plot(ax)
+    assert len([text for text in legend(ax) if text.startswith("no band")]) == 1
+
+
+def test_a_roc_band_that_says_nothing_is_dropped_and_one_that_does_rises():
+    few = dp.roc_curve(LABELS[:40], SCORES[:40], GRID, epsilon=0.1, rng=RNG).plot()
+    assert not few.patches
+    assert legend(few)[-1] == "no band: the 95% band for the noise is from 0 to 1"
+    found = dp.roc_curve(LABELS, SCORES, dp.Grid.uniform(0, 1, 256), dp.mechanisms.Histogram(2.0))
+    (band,) = found.plot().patches
+    (above_x, below_x), (above_y, below_y) = (
+        np.split(ends[: 2 * found.fpr.size], 2) for ends in band.get_xy().T
+    )
+    for path in (above_x, above_y, below_x[::-1], below_y[::-1]):
+        assert (np.diff(path) >= 0).all()
+    ends = found.band()
+    assert (above_y >= ends.tpr_high).all()  # nowhere narrower than the boxes
+    assert (above_x <= ends.fpr_low).all()
+    assert (below_y[::-1] <= ends.tpr_low).all()
+    assert (below_x[::-1] >= ends.fpr_high).all()
+
+
+def test_bins_with_hardly_any_records_are_left_out_and_told():
+    scores = np.append(RNG.uniform(0, 0.5, 2000), 0.95)
+    labels = RNG.random(scores.size) < scores
+    curves = dp.score_curves(labels, scores, dp.Grid.uniform(0, 1, 20), epsilon=1.0, rng=RNG)
+    table = reliability(curves, dp.statistics.ScoreHistogram.uniform(curves, 10).bins)
+    ax = table.plot()
+    drawn = ax.lines[1].get_xdata()
+    assert drawn.size == 5
+    assert drawn.max() < 0.5
+    assert legend(ax)[-1] == "5 bins left out: too few records"
+
+
+def test_bars_are_not_squeezed_by_a_line_far_above_them():
+    rare = RNG.random(20_000) < 0.02 + 0.02 * RNG.random(20_000)
+    scores = RNG.uniform(0.02, 0.04, 20_000)
+    ax = dp.hosmer_lemeshow(rare, scores, groups=5, epsilon=5.0, rng=RNG).plot()
+    highest = max(bar.get_height() for bar in ax.patches)
+    assert ax.get_ylim()[1] < 3 * highest  # each group has about 4,000 records
+    assert "all records of the group" not in legend(ax)
+    assert all(text.get_text().count("\n") == 2 for text in ax.get_xticklabels())
+    often = RNG.random(20_000) < 0.9
+    ax = dp.hosmer_lemeshow(often, np.full(20_000, 0.9), groups=5, epsilon=5.0, rng=RNG).plot()
+    assert "all records of the group" in legend(ax)
