@@ -129,7 +129,7 @@ def quantile_ratio(curve: CDF, upper: float = 0.9, lower: float = 0.1) -> float:
     >>> quantile_ratio(curve)
     9.0
     """
-    _check_ratio(curve, upper, lower)
+    upper, lower = _check_ratio(curve, upper, lower)
     high, low = curve.quantile([upper, lower])
     return _divided(high, low)
 
@@ -169,7 +169,7 @@ def quantile_ratio_interval(
     >>> round(low, 1), round(high, 1)
     (7.2, 10.4)
     """
-    _check_ratio(curve, upper, lower)
+    upper, lower = _check_ratio(curve, upper, lower)
     low, high = _at_once(curve, (upper, lower), level)
     least, most = _divided(low[0], high[1]), _divided(high[0], low[1])
     return Interval(0.0 if math.isnan(least) else least, math.inf if math.isnan(most) else most)
@@ -247,7 +247,8 @@ def conditional_mean(curve: CDF, *, lower: Any = None, upper: Any = None) -> Any
     cells = _Cells.of(curve)
     share = cells.curve.share(lower=lower, upper=upper)
     if not isinstance(share, float):
-        raise ParameterError("lower", lower, "must be a scalar, and upper, too")
+        name, given = ("lower", lower) if np.ndim(lower) else ("upper", upper)
+        raise ParameterError(name, given, "must be a scalar")
     below = 0.0 if lower is None else cells.curve.share(upper=lower)
     ends = curve.n * np.array([below, below + share])
     first, last = cells.sum_of_least(ends)
@@ -413,10 +414,12 @@ def _check_amounts(curve: CDF) -> None:
         raise ParameterError("curve", lower, "must have a grid whose lower end is 0 or more")
 
 
-def _check_ratio(curve: CDF, upper: float, lower: float) -> None:
+def _check_ratio(curve: CDF, upper: float, lower: float) -> tuple[float, float]:
     _check_amounts(curve)
-    if _probability("lower", lower) > _probability("upper", upper):
+    least, most = _probability("lower", lower), _probability("upper", upper)
+    if least > most:
         raise ParameterError("lower", lower, f"must not be above upper, {upper}")
+    return most, least
 
 
 def _probability(argument: str, value: object) -> float:

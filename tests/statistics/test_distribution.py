@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -203,13 +205,15 @@ def test_refusals_name_the_argument():
         (lambda: own.quantile_ratio(curve, 0.1, 0.9), "lower"),
         (lambda: own.trimmed_mean(curve, 0.5, 0.5), "lower"),
         (lambda: own.trimmed_mean(curve, 0.5, 1.5), "upper"),
-        (lambda: own.conditional_mean(curve, lower=[1, 2]), "scalar"),
+        (lambda: own.conditional_mean(curve, lower=[1, 2]), "lower must be a scalar"),
+        (lambda: own.conditional_mean(curve, upper=[1, 2]), "upper must be a scalar"),
         (lambda: own.conditional_mean(curve, lower=3, upper=2), "lower"),
     ):
         with pytest.raises(dp.ParameterError, match=message):
             wrong()
     with pytest.raises(dp.DtypeError, match="curve"):
         own.gini([1, 2, 3])
+    assert own.quantile_ratio(curve, Fraction(1, 2)) == own.quantile_ratio(curve, 0.5)
 
 
 @pytest.mark.parametrize("far", [1e308, 1.7e308])
