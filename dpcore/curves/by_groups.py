@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
@@ -15,7 +15,10 @@ from . import forms
 from .plots import shortly
 from .stored import Stored
 
-__all__ = ["LABEL", "ByGroups"]
+if TYPE_CHECKING:
+    from pandas import Series
+
+__all__ = ["LABEL", "ByGroups", "labels_in_frame"]
 
 _MOST_REPR = 88
 
@@ -29,12 +32,28 @@ _Result = TypeVar("_Result", bound=_Released)
 
 
 def _dumped(label: Any) -> Any:
-    if isinstance(label, bytes) or (isinstance(label, float) and math.isinf(label)):
+    if not isinstance(label, bool | int | float | str) or label in (math.inf, -math.inf):
         raise ParameterError("groups", label, "must be strings or finite numbers in JSON")
     return label
 
 
-LABEL = forms.form(_dumped, forms.PLAIN["load"])
+def _loaded(name: str, data: Any) -> Any:
+    if not isinstance(data[name], bool | int | float | str):
+        raise ValueError(f"{name} must be a string or a number")
+    return data[name]
+
+
+LABEL = forms.form(_dumped, _loaded)
+
+
+def labels_in_frame(labels: Sequence[Any]) -> Series:
+    """Return labels as a column of pandas."""
+    pandas = _check.extra("pandas", "to_frame", "dask")
+    try:
+        column: Series = pandas.Series(labels)
+    except UnicodeError:  # pandas keeps text as UTF-8, which some labels do not have
+        column = pandas.Series(labels, dtype=object)
+    return column
 
 
 class ByGroups(Mapping[Any, _Result], Stored):

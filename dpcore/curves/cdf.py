@@ -942,7 +942,7 @@ class CDF(Stored):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['private, epsilon = 50', '95% band for the noise']
         """
-        from .plots import covered, plot_steps, shortly
+        from .plots import covered, drawable, plot_steps, shortly
 
         told = covered(level, at_once=band is not None)
         ends = self.band(level)
@@ -962,7 +962,7 @@ class CDF(Stored):
         if self.name is not None or unit:
             words = (self.name, unit and "in", unit) if self.name else (unit,)
             # Matplotlib must not read a dollar sign in a name as mathematics.
-            ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
+            ax.set_xlabel(drawable(" ".join(filter(None, words))), parse_math=False)
         return ax
 
     def _monotone(self) -> CDF:

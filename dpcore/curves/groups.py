@@ -14,11 +14,12 @@ from .. import _check
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy, within_group
 from . import arrow, colours, forms
-from .by_groups import LABEL, ByGroups
+from .by_groups import LABEL, ByGroups, labels_in_frame
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
 from .inversion import Method, QuantileMethod
+from .plots import drawable
 from .rows import CurveRows
 from .smoothing import Norm
 from .stored import header, one_of
@@ -315,13 +316,9 @@ class GroupedCDF(ByGroups[CDF]):
         rows, (low, high) = self._rows, self.band(level)
         pandas = _check.extra("pandas", "to_frame", "dask")
         of = pandas.Series(np.tile(rows.grid.thresholds, len(self)))
-        try:
-            labels = pandas.Series(self.groups)
-        except UnicodeError:  # pandas keeps text as UTF-8, which some labels do not have
-            labels = pandas.Series(self.groups, dtype=object)
         of_row = np.repeat(np.arange(len(self)), rows.grid.size)
         columns = {
-            "group": labels.take(of_row).reset_index(drop=True),
+            "group": labels_in_frame(self.groups).take(of_row).reset_index(drop=True),
             "threshold": of.dt.tz_localize("UTC") if rows.grid.unit == "instant" else of,
             "count": rows.counts.ravel(),
             "share": (rows.counts / rows.n[:, np.newaxis]).ravel(),
@@ -431,7 +428,7 @@ class GroupedCDF(ByGroups[CDF]):
         for at, (ax, (group, curve)) in enumerate(zip(axes, self.items(), strict=False)):
             ax.set_prop_cycle(**colours.LINES)
             curve.plot(ax, level=level, **line)
-            ax.set_title(str(group), parse_math=False)
+            ax.set_title(drawable(str(group)), parse_math=False)
             if at % across:
                 ax.set_ylabel("")
             ax.tick_params(labelbottom=True)  # axes with nothing below them

@@ -47,6 +47,11 @@ _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on ver
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
 
+def drawable(text: str) -> str:
+    """Return the text that pictures show: halves of pairs of surrogates, which no font has, as ?"""
+    return text.encode(errors="replace").decode()
+
+
 def covered(level: float, *, at_once: bool) -> str:
     """Return what a band of this level covers, for a legend."""
     percent = 100 * _check.proportion("level", level)
@@ -504,8 +509,8 @@ def plot_table(
     assert ax.figure is not None
     ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
     ax.set_title(title)
-    ax.set_xlabel(names[0], parse_math=False)
-    ax.set_ylabel(names[1], parse_math=False)
+    ax.set_xlabel(drawable(names[0]), parse_math=False)
+    ax.set_ylabel(drawable(names[1]), parse_math=False)
     return ax
 
 

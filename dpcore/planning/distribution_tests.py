@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,8 +69,10 @@ class DistributionTest(Stored):
         if len(self.n) not in (1, 2):
             raise ParameterError("n", self.n, "must be one number of records, or two")
         _check.tuple_of("n", self.n, int, len(self.n))
-        for name in ("statistic", "pvalue"):
-            _check.held(name, getattr(self, name))
+        for name, most in (("statistic", math.inf), ("pvalue", 1.0)):
+            _check.held(name, value := getattr(self, name))
+            if not 0.0 <= value <= most:  # NaN is not
+                raise ParameterError(name, value, f"must be within [0, {most:g}]")
         _check.integer("simulations", self.simulations, 0, 2**63 - 1)
         _check.tuple_of("privacy", self.privacy, Privacy, len(self.n))
         if self.margin is not None:

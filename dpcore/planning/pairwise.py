@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._sealed import sealed
 from ..curves import forms
-from ..curves.by_groups import LABEL
+from ..curves.by_groups import LABEL, labels_in_frame
 from ..curves.cdf import CDF
 from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored, one_of
@@ -62,6 +62,11 @@ class PairwiseTests(Stored):
 
     def __post_init__(self) -> None:
         _check.tuple_of("pairs", self.pairs, tuple)
+        for pair in self.pairs:
+            if len(pair) != 2:
+                raise ParameterError("pairs", pair, "must hold two labels each")
+            for label in pair:
+                _check.instance("pairs", label, Hashable, "must hold labels, which have a hash")
         _check.tuple_of("tests", self.tests, DistributionTest)
         if len(self.pairs) != len(self.tests) or not self.tests:
             raise ParameterError(
@@ -116,7 +121,7 @@ class PairwiseTests(Stored):
         0     a      b        1.0   0.001            0.001
         """
         pandas = _check.extra("pandas", "to_frame", "dask")
-        first, second = zip(*self.pairs, strict=True)
+        first, second = map(labels_in_frame, zip(*self.pairs, strict=True))
         columns = {
             "first": first,
             "second": second,

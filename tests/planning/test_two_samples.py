@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -240,6 +241,32 @@ def test_what_cannot_be_tested():
         dp.equivalence_test(*unknown, 0.1)
     with pytest.raises(dp.ParameterError, match="statistic"):
         dp.equivalence_test(first, second, 0.1, "kuiper")
+
+
+def test_tests_of_labels_that_are_no_text_of_utf8_or_not_in_json():
+    curves = dict(zip(["\ud800", "b"], groups().values(), strict=False))
+    found = dp.pairwise_tests(curves, simulations=19)
+    assert found.to_frame()["first"].tolist() == ["\ud800"]
+    assert dp.load(found.to_json()) == found
+    for label in (("b", 2), None, np.int64(3), math.inf, b"b"):
+        named = type(found)((("a", label),), found.tests)
+        with pytest.raises(dp.ParameterError, match="groups must be strings or finite numbers"):
+            named.to_json()
+    for wrong in ('["b", 2]', "null", "{}"):  # such pairs had no hash, or were not equal
+        with pytest.raises(dp.FormatError):
+            dp.load(found.to_json().replace('"b"', wrong))
+    for pairs, error in (((("a",),), dp.ParameterError), ((("a", ["b"]),), dp.DtypeError)):
+        with pytest.raises(error, match="pairs"):
+            type(found)(pairs, found.tests)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"pvalue": math.nan}, {"pvalue": 1.5}, {"statistic": -1.0}, {"statistic": math.nan}]
+)
+def test_no_test_has_such_numbers(wrong):
+    test = dp.pairwise_tests(groups(), simulations=19).tests[0]
+    with pytest.raises(dp.ParameterError, match=next(iter(wrong))):
+        replace(test, **wrong)
 
 
 def test_what_are_no_groups():

@@ -162,6 +162,16 @@ def test_pictures_share_their_axes():
     axes[0].figure.canvas.draw()  # dollars are no formulas
 
 
+def test_pictures_show_text_that_no_font_has():
+    values = pd.Series(VALUES, name="\udcff")
+    groups = dp.cdf(values, GRID, by=BY, groups=["a", "\ud800"], epsilon=50.0)
+    axes = groups.plot()
+    assert axes[1].get_title() == "?"
+    axes[0].figure.canvas.draw()
+    table = dp.table(values, values, dp.TableGrid(GRID, GRID), epsilon=50.0)
+    table.plot().figure.canvas.draw()
+
+
 def test_groups_are_compared():
     rng = np.random.default_rng(1)
     values = rng.normal(np.repeat([1.0, 2.0], 1000), 0.5)
