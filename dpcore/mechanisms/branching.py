@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.trees import hierarchy_errors
 
@@ -44,13 +45,17 @@ def hb_branching(size: int) -> Branching:
     return uniform_branching(size, int(branchings[np.argmin(variances)]))
 
 
-def best_shares(branching: Branching, power: float, known_root: bool) -> tuple[float, list[float]]:
+def best_shares(
+    branching: Branching, power: float, known_root: bool, units: NDArray[np.float64] | None = None
+) -> tuple[float, list[float]]:
     """Return the least mean squared error of cumulative counts, and the levels' shares for it.
 
     See ``kernels.trees.hierarchy_errors.best_shares``: shares from the root on; a known root has 0.
+    ``units`` are the variances of the levels with the whole budget; None: 1 for each.
     """
-    shares = np.empty(len(branching) + 1)
-    error = hierarchy_errors.best_shares(np.array(branching, np.int64), power, known_root, shares)
+    shares, children = np.empty(len(branching) + 1), np.array(branching, np.int64)
+    units = np.ones_like(shares) if units is None else units
+    error = hierarchy_errors.best_shares(children, power, known_root, units, shares)
     return error, shares.tolist()
 
 

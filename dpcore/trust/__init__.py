@@ -20,6 +20,7 @@ from .models.local import Local
 from .models.secure_aggregation import SecureAggregation
 from .models.square_wave import SquareWave
 from .models.square_wave_reports import SquareWaveEncoding
+from .models.subset import SubsetSelection
 from .models.unary import UnaryEncoding
 from .pointwise.aggregators import Aggregator
 from .pointwise.clients import PointwiseClient
@@ -78,6 +79,7 @@ __all__ = [
     "SimulatedSum",
     "SquareWave",
     "SquareWaveEncoding",
+    "SubsetSelection",
     "Sums",
     "Ticket",
     "TrustModel",

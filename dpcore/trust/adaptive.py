@@ -15,6 +15,7 @@ from ..curves.combination import are_one_release, combine
 from ..errors import ParameterError
 from ..summaries.grid import Grid
 from .models.local import Local
+from .models.unary import UnaryEncoding
 
 __all__ = ["adapted_cdf", "adapted_grid"]
 
@@ -59,7 +60,7 @@ def adapted_grid(first: CDF, trust: Local) -> Grid:
     >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 1024)
     >>> first = dp.cdf(rng.beta(2, 5, 20_000), grid, Local(1.0, 20_000), rng=rng)
     >>> adapted_grid(first, Local(1.0, 80_000))
-    <Grid of 61 thresholds from 0.015625 to 1>
+    <Grid of 81 thresholds from 0.0625 to 1>
     """
     _check.instance("first", first, CDF, "must be a curve (CDF)")
     _check.instance("trust", trust, Local, "must be Local")
@@ -68,7 +69,7 @@ def adapted_grid(first: CDF, trust: Local) -> Grid:
         raise ParameterError("first", grid, "must be over 2 cells or more")
     if trust.records != 1:
         raise ParameterError("trust", trust.records, "must be for one record of each client")
-    share = math.sqrt(trust.encoding.variance(trust.clients)) / trust.clients
+    share = math.sqrt(UnaryEncoding(trust.epsilon).variance(trust.clients)) / trust.clients
     below = np.append(0.0, _monotone(first).counts / first.n)
     ends = _ends(below, _DEVIATIONS * share) - 1
     lower = None if math.isinf(grid.start) else grid.lower

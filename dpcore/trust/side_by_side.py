@@ -69,7 +69,7 @@ class TrustOption:
     >>> from dpcore.trust import overview
     >>> local = overview(10_000, 256, 1.0).options[-1]
     >>> local.trusted, local.sent, round(local.usual_error, 3)
-    ('nobody', 125, 0.05)
+    ('nobody', 125, 0.047)
     """
 
     model: str
@@ -239,7 +239,7 @@ def overview(clients: int, grid: Grid | int, epsilon: float | Fraction) -> Overv
     distributed-noise   a server, clients  epsilon = 1  0.0013 0.0013 0.0035 2,928       2
     function-sharing    a server           epsilon = 1  0.0018 0.0018 0.0049   600       2
     square-wave         nobody             epsilon = 1       -  0.026  0.073   100       1
-    local               nobody             epsilon = 1   0.052   0.05   0.13   125       1
+    local               nobody             epsilon = 1   0.049  0.047   0.13   125       1
     """
     clients = _check.integer("clients", clients, 1, MOST_CLIENTS)
     number = grid.size if isinstance(grid, Grid) else grid

@@ -103,7 +103,11 @@ def level_shares(
 
 @kernel
 def best_shares(
-    branching: NDArray[np.int64], power: float, known_root: bool, shares: NDArray[np.float64]
+    branching: NDArray[np.int64],
+    power: float,
+    known_root: bool,
+    units: NDArray[np.float64],
+    shares: NDArray[np.float64],
 ) -> float:
     """Split a budget of 1 over the levels with the least mean squared error; return that error.
 
@@ -112,9 +116,11 @@ def best_shares(
     branching
         (levels - 1,) the branchings of a full tree.
     power
-        The variance of a level with the share s is s^-power.
+        The variance of a level with the share s is its unit times s^-power.
     known_root
         Whether the root needs no share and has no noise.
+    units
+        (levels,) the variance of each level with the whole budget, above 0.
     shares
         (levels,) the result; 0 for a level that is better left out.
 
@@ -133,14 +139,16 @@ def best_shares(
     least = np.inf
     for _ in range(_ROUNDS):
         for level in range(first, levels):
-            variances[level] = shares[level] ** -power if shares[level] > 0.0 else np.inf
+            variances[level] = np.inf
+            if shares[level] > 0.0:
+                variances[level] = units[level] * shares[level] ** -power
         error = level_shares(branching, variances, slopes)
         if not error < least * (1.0 - _GAIN):
             return min(error, least)
         least = error
         total = 0.0
         for level in range(first, levels):
-            shares[level] = slopes[level] ** (1.0 / (power + 1.0))
+            shares[level] = (units[level] * slopes[level]) ** (1.0 / (power + 1.0))
             total += shares[level]
         kept = 0.0
         for level in range(first, levels):

@@ -65,3 +65,78 @@ def coefficients(
         on_path[level] = passed[level] - passed[level - 1] + rest
         beside[level] = rest - passed[level - 1]
         rest = (1.0 - own[level, kinds[level]]) * on_path[level]
+
+
+@inner
+def level_sums(
+    k: int,
+    branching: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    own: NDArray[np.float64],
+    kinds: NDArray[np.int64],
+    on_path: NDArray[np.float64],
+    beside: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> None:
+    """Set the sum of the weights of each level's nodes in the count, and the sum of their squares.
+
+    Invariant: ``full`` and ``squared`` are the sums of the coefficients of the full nodes beside
+    the path, and of their squares. ``last`` is the coefficient of the last node, if it is beside
+    the path.
+    """
+    width = 1
+    for level in range(branching.size):
+        width *= branching[level]
+    full = squared = last = 0.0
+    parent = 0
+    for level in range(1, kinds.size):
+        children, size = branching[level - 1], starts[level + 1] - starts[level]
+        width //= children
+        full *= children
+        squared *= children
+        if kinds[level - 1] == 0:
+            siblings = size - 1 - (starts[level] - starts[level - 1] - 1) * children
+            full += siblings * last
+            squared += siblings * last * last
+        node = k // width
+        before = node - parent * children
+        after = min((parent + 1) * children, size) - 1 - node
+        if kinds[level - 1] == 1 and kinds[level] == 0:
+            after -= 1
+            last = beside[level]
+        ahead = beside[level] + 1.0
+        full += before * ahead + after * beside[level]
+        squared += before * ahead * ahead + after * beside[level] * beside[level]
+        mine = own[level, kinds[level]] * on_path[level]
+        sums[level] = own[level, 0] * full + mine
+        squares[level] = own[level, 0] ** 2 * squared + mine * mine
+        if kinds[level] == 0:
+            sums[level] += own[level, 1] * last
+            squares[level] += (own[level, 1] * last) ** 2
+        full *= 1.0 - own[level, 0]
+        squared *= (1.0 - own[level, 0]) ** 2
+        last *= 1.0 - own[level, 1]
+        parent = node
+
+
+@inner
+def noise_variance(
+    starts: NDArray[np.int64],
+    reports: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    means: NDArray[np.float64],
+) -> float:
+    """Return the variance of a count without the records' part, over M; set the mean of each y_l.
+
+    ``reports`` are as in ``worst_records.worst_variances``. The mean is over the nodes of a level,
+    and 0 where the total is not fixed.
+    """
+    variance = 0.0
+    for level in range(1, starts.size - 1):
+        size = float(starts[level + 1] - starts[level])
+        share, noise, _, fixed = reports[level]
+        means[level] = fixed * sums[level] / (size * share)
+        variance += noise * (squares[level] / share - means[level] * sums[level])
+    return variance

@@ -21,7 +21,7 @@ import dpcore as dp
 from dpcore.mechanisms import Mechanism
 from dpcore.statistics import classifier
 from dpcore.statistics.areas import area_of
-from dpcore.trust import DistributedNoise, Local, SecureAggregation
+from dpcore.trust import DistributedNoise, Local, SecureAggregation, UnaryEncoding
 
 from ._data import diabetes
 from ._figure import BLUE, GREY, VERMILION
@@ -224,7 +224,7 @@ def _noisy(nodes: NDArray[np.int64], levels: int, model: str, rng: np.random.Gen
         nodes = nodes + rng.geometric(p, nodes.shape) - rng.geometric(p, nodes.shape)
     elif model == "LocalDP":
         reports = int(nodes.sum())
-        encoding = Local(LOCAL, clients=reports).encoding
+        encoding = UnaryEncoding(LOCAL)
         ones = encoding.simulated_totals(nodes.ravel(), reports, rng)
         return encoding.estimates(ones, reports).reshape(nodes.shape)
     return nodes.astype(np.float64)

@@ -150,7 +150,7 @@ PAGES: Final = (
         "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
         " client_score_curves adapted_grid adapted_cdf"
         " overview Overview TrustOption advise Advice enough Enough"
-        " UnaryEncoding SquareWaveEncoding"
+        " UnaryEncoding SubsetSelection SquareWaveEncoding"
         " TrustModel Round Sums Memory trust_models",
     ),
     _page(

@@ -12,9 +12,8 @@ import pytest
 
 import dpcore as dp
 from dpcore.trust import Central, Client, DistributedNoise, Local, Protocol
-from dpcore.trust.models.unary import UnaryEncoding
 from tests.audit.harness import cost_of_levels, epsilon_lower_bound
-from tests.audit.test_reports import law
+from tests.audit.test_reports import law_of_report
 
 CELLS = 4
 EMPTY = CELLS  # behind the values
@@ -126,10 +125,11 @@ def test_approximate_guarantees_go_by_rho():
     )
 
 
-def reports(held, bound, q):
+def reports(held, bound, encoding):
     """Return the exact law of a client's report: of one of its slots, on one level of all cells."""
     slots = [Fraction(held.count(cell), max(bound, len(held))) for cell in range(CELLS)]
-    laws = [law(CELLS + 1, cell, q) for cell in range(CELLS + 1)]
+    places = range(CELLS + 1)
+    laws = [list(law_of_report(encoding, CELLS + 1, cell).values()) for cell in places]
     shares = np.array([*slots, 1 - sum(slots)])
     return (shares @ np.array(laws, object)).tolist()
 
@@ -145,8 +145,8 @@ def largest_log(pairs):
 @pytest.mark.parametrize("bound", [1, 2, 3])
 def test_a_local_report_tells_no_more_than_it_says(epsilon, bound):
     model = Local(epsilon, clients=5, branching=CELLS + 1, records=bound)
-    q = UnaryEncoding(epsilon).q
-    laws = {held: reports(held, bound, q) for held in holdings(bound + 1)}
+    (encoding,) = model.encodings(CELLS + 1)
+    laws = {held: reports(held, bound, encoding) for held in holdings(bound + 1)}
     pairs = list(itertools.permutations(laws, 2))
     of_client = largest_log((laws[a], laws[b]) for a, b in pairs)
     of_record = largest_log((laws[a], laws[b]) for a, b in pairs if one_apart(a, b))
@@ -157,8 +157,9 @@ def test_a_local_report_tells_no_more_than_it_says(epsilon, bound):
 
 def test_a_client_that_never_reports_the_empty_slot_is_noticed():
     """It chooses among the records that it has: a single record is then reported for sure."""
-    q, stated = UnaryEncoding(1.0).q, Local(1.0, clients=5, records=3).record_privacy.epsilon
-    careless = {held: reports(held, max(1, len(held)), q) for held in holdings(2)}
+    model = Local(1.0, clients=5, branching=CELLS + 1, records=3)
+    (encoding,), stated = model.encodings(CELLS + 1), model.record_privacy.epsilon
+    careless = {held: reports(held, max(1, len(held)), encoding) for held in holdings(2)}
     pairs = itertools.permutations(careless, 2)
     assert largest_log((careless[a], careless[b]) for a, b in pairs if one_apart(a, b)) > (
         1.2 * stated

@@ -11,21 +11,17 @@ from math import exp
 import pytest
 
 from dpcore.trust import Local
+from tests.audit.test_reports import law_of_report
 
 CLIENTS = 3
 ASKED = (1, 2)  # of the two levels, with two nodes and four
 TRUST = Local(1.5, clients=CLIENTS, branching=(2, 2))
-Q = TRUST.encoding.q
+ENCODINGS = dict(zip((2, 4), TRUST.encodings(4), strict=True))  # by the number of nodes
 
 
 def bits(node, size):
-    """The law of one report: p = 1/2 at the node, and q elsewhere."""
-    for report in product((0, 1), repeat=size):
-        chance = Fraction(1)
-        for place, bit in enumerate(report):
-            one = Fraction(1, 2) if place == node else Q
-            chance *= one if bit else 1 - one
-        yield report, chance
+    """The law of one report."""
+    return law_of_report(ENCODINGS[size], size, node).items()
 
 
 @cache

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.trust.models.square_wave_reports import SquareWaveEncoding
+from dpcore.trust.models.subset import SubsetSelection
 from dpcore.trust.models.unary import UnaryEncoding
 from tests import reference
 from tests.audit.harness import both_ways
@@ -30,6 +31,15 @@ def law(size, value, q):
     return chances
 
 
+def law_of_report(encoding, size, value):
+    """Return the exact probability of each possible report, of a level's encoding."""
+    if isinstance(encoding, UnaryEncoding):
+        reports = itertools.product((0, 1), repeat=size)
+        return dict(zip(reports, law(size, value, encoding.q), strict=True))
+    sets = reference.subset_law(size, encoding.chosen, value, encoding.missing)
+    return {tuple(int(i in each) for i in range(size)): chance for each, chance in sets}
+
+
 def of_unary(size, q):
     """The largest ratio of probabilities, over all pairs of inputs, no input among them."""
     laws = [law(size, value, q) for value in range(-1, size)]
@@ -43,6 +53,14 @@ def of_waves(size, near, far_share):
     matrix = reference.square_wave_matrix(size, near, far_share)
     assert all(sum(row[cell] for row in matrix) == 1 for cell in range(size))
     return max(max(row) / min(row) for row in matrix)
+
+
+def of_subsets(size, chosen, missing):
+    """The largest ratio of two values' probabilities of a set, over all sets."""
+    laws = [list(reference.subset_law(size, chosen, value, missing)) for value in range(size)]
+    assert all(sum(chance for _, chance in law) == 1 for law in laws)
+    chances = [[chance for _, chance in law] for law in laws]
+    return max(max(each) / min(each) for each in zip(*chances, strict=True))
 
 
 def within(ratio, epsilon):
@@ -82,12 +100,23 @@ def test_one_unit_less_and_a_wave_would(size, epsilon):
         assert within(p / q, epsilon) is kept
 
 
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("size", "chosen"), [(2, 1), (3, 1), (5, 2), (6, 5), (8, 3)])
+def test_no_subset_tells_more_than_epsilon(size, chosen, epsilon):
+    """And one unit less of the missing share would: the guarantee is tight."""
+    missing = SubsetSelection(epsilon, size, chosen).missing
+    assert within(of_subsets(size, chosen, missing), epsilon)
+    assert not within(of_subsets(size, chosen, missing - Fraction(1, 2**64)), epsilon)
+
+
 def test_the_exact_audits_notice_an_overspent_epsilon():
     spent = Fraction(6, 5)  # instead of 1
     assert not within(of_unary(2, UnaryEncoding(spent).q), 1)
     for size in SIZES:
         wave = SquareWaveEncoding(spent, size)
         assert not within(of_waves(size, wave.near, wave.far_share), 1)
+    for size, chosen in ((2, 1), (5, 2), (6, 5)):
+        assert not within(of_subsets(size, chosen, SubsetSelection(spent, size, chosen).missing), 1)
 
 
 def unary(epsilon, clients, values, size=3):
@@ -103,6 +132,12 @@ def wave(epsilon, clients, cells):
     return both_ways(*(encoding.perturb(np.full(clients, cell), rng) for cell in cells))
 
 
+def subset(epsilon, clients, values, chosen=2):
+    encoding, rng = SubsetSelection(epsilon, 5, chosen), np.random.default_rng(11)
+    reports = (encoding.perturb(np.full(clients, value), rng).astype(np.int64) for value in values)
+    return both_ways(*reports)
+
+
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("epsilon", [1.0, 3.5])  # both samplers
 @pytest.mark.parametrize(
@@ -110,6 +145,7 @@ def wave(epsilon, clients, cells):
     [
         *((unary, pair) for pair in [(0, 1), (1, 2), (2, -1)]),
         *((wave, pair) for pair in [(0, 1), (7, 0), (3, 6)]),
+        *((subset, pair) for pair in [(0, 1), (4, 0)]),
     ],
 )
 def test_reports_of_the_kernels_stay_within_epsilon(bound, inputs, epsilon):
@@ -121,3 +157,5 @@ def test_reports_of_the_kernels_stay_within_epsilon(bound, inputs, epsilon):
 def test_copies_that_overspend_by_a_fifth_are_caught(epsilon):
     assert unary(1.2 * epsilon, 1_000_000, (0, 1), size=2) > epsilon
     assert wave(1.2 * epsilon, 1_000_000, (0, 7)) > epsilon
+    assert subset(1.2 * epsilon, 1_000_000, (0, 4), chosen=1) > epsilon
+    assert subset(1.2 * epsilon, 1_000_000, (0, 4)) > epsilon

@@ -30,6 +30,7 @@ from dpcore.trust import (
     Local,
     SquareWave,
     SquareWaveEncoding,
+    SubsetSelection,
     UnaryEncoding,
     client_cdf,
     client_score_curves,
@@ -104,6 +105,12 @@ CHARGED = {
     "UnaryEncoding.simulated_totals": lambda: UnaryEncoding(0.5).simulated_totals(
         COUNTS, 2000, np.random.default_rng(1), replicates=2
     ),
+    "SubsetSelection.perturbed_totals": lambda: SubsetSelection(1.0, COUNTS.size).perturbed_totals(
+        COUNTS
+    ),
+    "SubsetSelection.simulated_totals": lambda: SubsetSelection(1.0, COUNTS.size).simulated_totals(
+        COUNTS, np.random.default_rng(1)
+    ),
     "SquareWaveEncoding.perturbed_totals": lambda: SquareWaveEncoding(
         1.0, COUNTS.size
     ).perturbed_totals(COUNTS),
@@ -167,6 +174,7 @@ NOT_CHARGED = {
         "PointwiseClient.__init__",
         "Server.__init__",
         "SquareWaveEncoding.perturb",
+        "SubsetSelection.perturb",
         "UnaryEncoding.perturb",
         "gen",
     },

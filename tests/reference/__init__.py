@@ -24,6 +24,10 @@ from .local import (
     smoothed_likelihood,
     square_wave_matrix,
     square_wave_report,
+    subset_covariances,
+    subset_law,
+    subset_report,
+    unary_covariances,
 )
 from .mechanisms import (
     adaptive_quantiles,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -44,18 +45,65 @@ def smoothed_likelihood(totals, matrix, smoothing: float, tolerance: float, most
     return shares
 
 
-def local_variance(estimate, node_of_cell, shares, factor: float, density):
-    """What the records add to the variance of each cumulative count of local reports, over M.
+def unary_covariances(size: int, q: float):
+    """Covariances of unbiased estimates from one report, (d, d) for each value of the client."""
+    variances = np.full((size, size), q * (1 - q))
+    np.fill_diagonal(variances, 1 / 4)
+    return np.array([np.diag(row) for row in variances]) / (1 / 2 - q) ** 2
+
+
+def subset_law(size: int, chosen: int, value: int, missing):
+    """All sets of so many values, each with its probability for a client with a value."""
+    sets = list(combinations(range(size), chosen))
+    with_value = sum(value in each for each in sets)
+    for each in sets:
+        is_in = value in each
+        chance = 1 - missing if is_in else missing
+        yield each, chance / (with_value if is_in else len(sets) - with_value)
+
+
+def subset_covariances(size: int, chosen: int, missing: float):
+    """As ``unary_covariances``, by adding up over all sets."""
+    found = []
+    for value in range(size):
+        mean, square = np.zeros(size), np.zeros((size, size))
+        for each, chance in subset_law(size, chosen, value, missing):
+            bits = np.isin(np.arange(size), each)
+            mean += chance * bits
+            square += chance * np.outer(bits, bits)
+        scale = mean[value] - mean[value - 1]
+        found.append((square - np.outer(mean, mean)) / scale**2)
+    return np.array(found)
+
+
+def subset_report(words: Iterator[int], value: int, size: int, chosen: int, missing: Fraction):
+    """The values in a report, from 32-bit words: Floyd's algorithm for the other values."""
+    drawn = next(words) * 2**32 + next(words)
+    is_in = Fraction(drawn, 2**64) >= missing
+    others, places = [other for other in range(size) if other != value], set()
+    for highest in range(len(others) - chosen + is_in, len(others)):
+        place = uniform(words, highest + 1)
+        places.add(highest if place in places else place)
+    return sorted([others[place] for place in places] + [value] * is_in)
+
+
+def local_variance(estimate, node_of_cell, covariances, shares, factor: float, density):
+    """The variance of each cumulative count of local reports, over M.
 
     ``estimate`` is the matrix from nodes to cumulative counts, (N, nodes); ``node_of_cell`` has a
-    row of nodes for each level below the root; ``density`` is (N,). By Hoeffding's variance of a
-    sum over a random permutation, and 1 for each client's own bit.
+    row of nodes for each level below the root, and ``covariances`` those of estimates from a report
+    about it; ``density`` is (N,). By Hoeffding's variance of a sum over a random permutation.
     """
     found = np.empty(len(estimate))
     for k, weights in enumerate(estimate):
         y = np.array([weights[nodes] for nodes in node_of_cell]) / shares[:, np.newaxis]
         centred = y - shares @ y
-        own = shares @ (y**2) @ density
+        own = 0.0
+        for nodes, covariance, share in zip(node_of_cell, covariances, shares, strict=True):
+            first = nodes[0]
+            a = weights[first : first + len(covariance)]
+            each = np.einsum("i,vij,j->v", a, covariance, a)
+            own += each[nodes - first] @ density / share
         spread = shares @ (centred - (centred @ density)[:, np.newaxis]) ** 2 @ density
         found[k] = own + factor * spread
     return found

@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
-from dpcore.trust import Local, adapted_cdf, adapted_grid
+from dpcore.trust import Local, UnaryEncoding, adapted_cdf, adapted_grid
 from tests import reference
 from tests.trust.rounds import RNG
 
@@ -51,7 +51,7 @@ def test_cells_are_those_of_the_plain_recursion(size, epsilon):
         counts = rng.multinomial(clients, rng.dirichlet(np.full(size, 0.3)))
         curve = released(counts, grid, Local(epsilon, clients), rng)
         trust = Local(epsilon, 4 * clients)
-        least = 4.5 * np.sqrt(trust.encoding.variance(trust.clients)) / trust.clients
+        least = 4.5 * np.sqrt(UnaryEncoding(trust.epsilon).variance(trust.clients)) / trust.clients
         below = [0.0, *(curve.counts / curve.n)]
         ends = np.array(reference.halved(below, least)) - 1
         found = adapted_grid(curve, trust)

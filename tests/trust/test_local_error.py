@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import dpcore as dp
-from dpcore.trust import Local
+from dpcore.trust import Local, SubsetSelection
+from dpcore.trust.models.levels import levels_of
 from tests import reference
 from tests.trust.rounds import RNG
 
@@ -24,6 +27,13 @@ TREES = [
 ]
 
 
+def covariances(encoding, size):
+    """Of the estimates from one report, for a client in each node."""
+    if isinstance(encoding, SubsetSelection):
+        return reference.subset_covariances(size, encoding.chosen, float(encoding.missing))
+    return reference.unary_covariances(size, float(encoding.q))
+
+
 class Dense:
     """All weights of a tree's nodes, from the plain reference."""
 
@@ -32,20 +42,24 @@ class Dense:
         self.size, (chosen, asked) = size, self.model.levels(size)
         assert chosen == branching
         self.shares = asked / CLIENTS
-        variance = self.model.encoding.variance(CLIENTS)
-        variances = [0.0, *(variance * (CLIENTS / asked) ** 2 * asked / CLIENTS)]
-        self.estimate, self.noise = reference.hierarchy_estimate(size, branching, variances)
-        first, self.nodes = 1, []
-        for level in range(len(branching)):
+        first, self.nodes, self.covariances = 1, [], []
+        for level, encoding in enumerate(self.model.encodings(size)):
             width = int(np.prod(branching[level + 1 :], dtype=np.int64))
             self.nodes.append(first + np.arange(size) // width)
-            first += -(-size // width)
+            nodes = -(-size // width)
+            self.covariances.append(covariances(encoding, nodes))
+            first += nodes
+        spread = [level.spread for level in levels_of(Fraction(epsilon), size, branching)]
+        variances = [0.0, *(np.array(spread) / self.shares)]
+        self.estimate, _ = reference.hierarchy_estimate(size, branching, variances)
 
     def deviation(self, density):
         """The exact standard deviation of each cumulative count, for shares of the records."""
         factor = CLIENTS / (CLIENTS - 1)
-        own = reference.local_variance(self.estimate, self.nodes, self.shares, factor, density)
-        return np.sqrt(np.maximum(self.noise + CLIENTS * own, 0.0))
+        variance = reference.local_variance(
+            self.estimate, self.nodes, self.covariances, self.shares, factor, density
+        )
+        return np.sqrt(np.maximum(CLIENTS * variance, 0.0))
 
     def worst(self, k, start):
         """The largest deviation at threshold k that shifts of the records from a start lead to."""

@@ -8,6 +8,7 @@ import struct
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
@@ -21,8 +22,10 @@ from dpcore.trust import (
     Local,
     Protocol,
     ReportError,
+    RoundError,
     SecureAggregation,
     Server,
+    release,
 )
 from dpcore.trust.protocol import storage, wire
 from dpcore.trust.protocol.wire import REASONS, Report, decode, encode
@@ -176,6 +179,19 @@ def test_levels_and_padding_of_local_reports():
             server.add(sent)
         else:
             assert refusal(server, sent) == "payload"
+
+
+def test_reports_of_subsets_have_their_number_of_ones():
+    protocol = Protocol(Local(3.0, clients=9, branching=(8,)), 8, ROUND)
+    assert protocol.trust.encodings(8)[0].chosen == 1
+    server, report = Server(protocol), one(protocol)
+    for bits in (0, 0b11, 0b10010000):
+        assert refusal(server, resigned(report, payload=bytes([1, bits]))) == "payload"
+    server.add(report)
+    part = server.close()
+    assert release(part).n == 1
+    with pytest.raises(RoundError, match="have not 1 ones for each report"):
+        release(replace(part, totals=np.zeros_like(part.totals)))
 
 
 def test_messages_quote_nothing_of_the_payload():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -16,9 +16,9 @@ from ... import _check
 from ...errors import ParameterError
 from ...kernels.smoothing.isotonic import isotonic
 from ...kernels.trees import hierarchy as kernels
-from ...kernels.trees import hierarchy_errors, record_variances, worst_records
+from ...kernels.trees import record_variances, worst_records
 from ...mechanisms.base import Work
-from ...mechanisms.branching import Branching, uniform_branching
+from ...mechanisms.branching import Branching
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source, below
 from ...privacy.allowance import Allowance
@@ -30,9 +30,10 @@ from ..protocol.trust_models import Bounded
 from ..protocol.wire import ReportError, RoundError
 from .advised import Advised, Errors, Sizes
 from .contribution import for_client, most_records
-from .dealing import dealt, generator
+from .dealing import dealt
+from .levels import Level, best_branching, levels_of, shares_of
+from .subset import SubsetSelection
 from .unary import UnaryEncoding
-from .unary_reports import perturbed
 
 __all__ = ["Local"]
 
@@ -43,11 +44,12 @@ _ROUNDING = Fraction(1, 2**48)  # more than the rounding error of a few operatio
 
 @dataclass(frozen=True, slots=True)
 class Local(Bounded, Advised):
-    """Differential privacy for every single report: optimised unary encoding on a tree.
+    """Differential privacy for every single report: perturbed bits of the nodes of a tree.
 
     Each client is asked for one level of a tree, which is chosen at random and without its data. It
     reports which node of that level contains its record, one bit for each node, and perturbs the
-    bits. A client with several records reports one of them, chosen at random. Neighbours: any two
+    bits: by subset selection if that has the lower variance, otherwise by optimised unary encoding.
+    A client with several records reports one of them, chosen at random. Neighbours: any two
     data sets of one client. So nobody has to trust the server.
 
     Parameters
@@ -57,9 +59,9 @@ class Local(Bounded, Advised):
     clients
         M, the number of clients that report.
     branching
-        The branching of the tree, as in ``mechanisms.Hierarchy``. "auto" takes the tree with the
-        least ``mean_squared_error`` among that of a Gaussian hierarchy, those with one branching
-        throughout, and those of one or two levels.
+        The branching of the tree, as in ``mechanisms.Hierarchy``. "auto" takes a tree with nearly
+        the least error, for records that are spread, among that of a Gaussian hierarchy, those with
+        one branching below the first level, and those of one or two levels.
     records
         The contribution bound: the most records of a client that count (docs/guides/clients.md). It
         is 1 to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
@@ -72,7 +74,8 @@ class Local(Bounded, Advised):
 
     Notes
     -----
-    docs/proofs/local.md; Wang, Blocki, Li & Jha 2017; federated paper, sections 2.2 and 2.3.
+    docs/proofs/local.md; Wang, Blocki, Li & Jha 2017; Ye & Barg 2018; federated paper, sections 2.2
+    and 2.3.
     Estimates are unbiased, and are not clipped before they are summed. With a generator, a release
     draws from the joint distribution of all reports, in O(N) and in floating point. Without one, it
     assigns clients to levels exactly and makes all M reports, in O(M N).
@@ -136,14 +139,20 @@ class Local(Bounded, Advised):
         --------
         >>> from dpcore.trust import Local
         >>> Local(epsilon=1.0, clients=10_000, branching=16).round(256).asked
-        (4672, 5328)
+        (4705, 5295)
         """
         return _BitRound(self, size)
 
-    @property
-    def encoding(self) -> UnaryEncoding:
-        """The encoding by which a client perturbs its bits."""
-        return UnaryEncoding(self.epsilon)
+    def encodings(self, size: int) -> tuple[UnaryEncoding | SubsetSelection, ...]:
+        """Return how clients encode their node, for each level below the root.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Local
+        >>> [type(each).__name__ for each in Local(3.0, 1000, (8, 32)).encodings(256)]
+        ['SubsetSelection', 'UnaryEncoding']
+        """
+        return tuple(level.encoding for level in self._levels(size, self.levels(size)[0]))
 
     def levels(self, size: int) -> tuple[Branching, NDArray[np.int64]]:
         """Return the branchings, and how many clients are asked for each level below the root.
@@ -157,11 +166,16 @@ class Local(Bounded, Advised):
         --------
         >>> from dpcore.trust import Local
         >>> Local(epsilon=1.0, clients=10_000, branching=16).levels(256)
-        ((16, 16), array([4672, 5328]))
+        ((16, 16), array([4705, 5295]))
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
-        branching = _best(self, size) if self.branching == "auto" else self._given(size)
-        shares = np.array(_hierarchy(branching).shares_for(size)[1:] if branching else (1.0,))
+        if self.branching == "auto":
+            branching = best_branching(Fraction(self.epsilon), self.clients, size)
+        else:
+            branching = _hierarchy(self.branching).branching_for(size)
+        shares = np.ones(1)
+        if branching:
+            shares = np.array(shares_of(Fraction(self.epsilon), size, branching)[1])
         asked = np.maximum(1, np.floor(shares * self.clients)).astype(np.int64)
         asked[np.argmax(asked)] += self.clients - asked.sum()
         if asked.min() < 1:
@@ -185,13 +199,13 @@ class Local(Bounded, Advised):
         --------
         >>> from dpcore.trust import Local
         >>> Local(epsilon=1.0, clients=10_000).noise_deviation(4).round()
-        array([182., 198., 182.,   0.])
+        array([168., 143., 168.,   0.])
         """
         size = _check.integer("size", size, 1, 2**24)
         branching, asked = self.levels(size)
         if not branching:
             return np.zeros(size)
-        errors = self._of_other_bits(size, branching, asked) / self.clients
+        errors = np.empty(size)
         worst_records.worst_variances(*self._weighed(size, branching, asked), errors)
         return self._deviations(errors)
 
@@ -219,24 +233,17 @@ class Local(Bounded, Advised):
         >>> trust, rng = Local(epsilon=5.0, clients=10_000), np.random.default_rng(1)
         >>> released = trust.release(np.array([9000, 600, 300, 100]), rng=rng)
         >>> trust.estimated_deviation(released).round()
-        array([73., 53., 30.,  0.])
+        array([14., 12.,  8.,  0.])
         >>> trust.noise_deviation(4).round()  # for any records
-        array([76., 53., 76.,  0.])
+        array([14., 12., 14.,  0.])
         """
         released = _check.cumulative_counts("released", released)
         if released.ndim != 1:
             raise ParameterError("released", released.shape, "must have one dimension")
-        branching, asked = self.levels(released.size)
-        if not branching:
-            return np.zeros(released.size)
         below = np.append(0.0, released)
         below[-1] = self.clients
         isotonic(below[np.newaxis, 1:-1], 0.0, float(self.clients))
-        below /= self.clients
-        errors = self._of_other_bits(released.size, branching, asked) / self.clients
-        weighed = self._weighed(released.size, branching, asked)
-        record_variances.record_variances(*weighed, below, errors)
-        return self._deviations(errors)
+        return self._deviations(self._errors(below / self.clients))
 
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
@@ -249,17 +256,11 @@ class Local(Bounded, Advised):
         >>> for clients in (10_000, 1_000_000):
         ...     error = Local(epsilon=1.0, clients=clients).mean_squared_error(256) ** 0.5
         ...     print(clients, round(error / clients, 3))
-        10000 0.05
+        10000 0.047
         1000000 0.005
         """
         size = _check.integer("size", size, 1, 2**24)
-        branching, asked = self.levels(size)
-        if not branching:
-            return 0.0
-        errors = self._of_other_bits(size, branching, asked)
-        errors = np.maximum(errors, 0.0) + self._of_own_bits(branching, asked)
-        errors[-1] = 0.0
-        return float(np.mean(errors))
+        return self.clients * float(np.mean(self._errors(np.linspace(0.0, 1.0, size + 1))))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
@@ -298,17 +299,21 @@ class Local(Bounded, Advised):
             "calibration": epsilon**-0.5 * clients**-0.25,
         }
 
-    def _given(self, size: int) -> Branching:
-        return _hierarchy(self.branching).branching_for(size)
-
     def _budget(self) -> Allowance:
         return Allowance.checked(self.epsilon, None, "replace-one")
 
-    def _variances(self, asked: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the variance of the perturbed estimate of a node's count, by level, root first."""
-        scaled = (self.clients / asked) ** 2
-        variances = [self.encoding.variance(int(reports)) for reports in asked]
-        return np.concatenate([[0.0], scaled * np.array(variances)])
+    def _levels(self, size: int, branching: Branching) -> list[Level]:
+        return levels_of(Fraction(self.epsilon), size, branching)
+
+    def _errors(self, below: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each count over M, (N,), for shares of the records below cells."""
+        size = below.size - 1
+        branching, asked = self.levels(size)
+        errors = np.zeros(size)
+        if branching:
+            weighed = self._weighed(size, branching, asked)
+            record_variances.record_variances(*weighed, below, errors)
+        return errors
 
     def _deviations(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the deviations of counts, from variances over M, (N,)."""
@@ -317,40 +322,18 @@ class Local(Bounded, Advised):
         return np.asarray(deviations)
 
     def _weighed(self, size: int, branching: Branching, asked: NDArray[np.int64]) -> _Weighed:
-        """Return the numbers from which the terms that depend on the records are computed."""
+        """Return the numbers from which the errors are computed."""
         children = np.array(branching, np.int64)
         starts = kernels.level_starts(size, children)
-        shares = np.append(1.0, asked / self.clients)
+        levels, shares = self._levels(size, branching), asked / self.clients
+        rows = [
+            (share, level.noise, level.own, float(level.fixed))
+            for share, level in zip(shares, levels, strict=True)
+        ]
+        reports = np.array([(1.0, 0.0, 0.0, 0.0), *rows])
         factor = self.clients / (self.clients - 1) if self.clients > 1 else 0.0
-        return _Weighed(children, starts, self._variances(asked), shares, factor)
-
-    def _of_other_bits(
-        self, size: int, branching: Branching, asked: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the variance of each cumulative count if all bits had the probability q, (N,)."""
-        children = np.array(branching, np.int64)
-        starts = kernels.level_starts(size, children)
-        return hierarchy_errors.prefix_variances(children, starts, self._variances(asked))
-
-    def _of_own_bits(self, branching: Branching, asked: NDArray[np.int64]) -> float:
-        """Return the variance from the choice of levels, and from the bits of clients' own nodes.
-
-        A cumulative count M F at a boundary of the first level is estimated from level l with the
-        weight w_l. Its variance is M F (1 - F) (-1 + sum of w_l^2 (1 + v) M / M_l), where v is the
-        variance of a bit with p minus that of a bit with q. F (1 - F) <= 1/4
-        (docs/proofs/local.md). For records that are spread, it is about the same at all thresholds.
-        """
-        variances = self._variances(asked)[1:]
-        below, weights = variances[-1], np.ones(asked.size)
-        for level in range(asked.size - 2, -1, -1):
-            children = branching[level + 1] * below
-            own = children / (children + variances[level])
-            weights[level + 1 :] *= 1.0 - own
-            weights[level] = own
-            below = own * variances[level]
-        own = self.encoding.variance(1, 1) - self.encoding.variance(1)
-        excess = (1.0 + own) * float(np.sum(weights**2 * (self.clients / asked))) - 1.0
-        return max(excess, 0.0) * self.clients / 4
+        variances = _variances(levels, self.clients, asked.tolist())
+        return _Weighed(children, starts, variances, reports, factor)
 
     def _check_total(self, total: int, size: int) -> None:
         if total != self.clients:
@@ -375,28 +358,23 @@ class Local(Bounded, Advised):
             out[:] = self.clients
             return
         starts = kernels.level_starts(exact.size, branching)
-        variances = self._variances(asked)
+        levels = self._levels(exact.size, tuple(branching.tolist()))
+        variances = _variances(levels, self.clients, asked.tolist())
         estimates = np.empty((1, int(starts[-1])))
         for row in out:
             estimates[0, 0] = self.clients
-            for level, counts in enumerate(dealt(exact, asked, stream), 1):
-                part = slice(starts[level], starts[level + 1])
+            parts = dealt(exact, asked, stream)
+            for at, (level, counts, reports) in enumerate(
+                zip(levels, parts, asked, strict=True), 1
+            ):
+                part = slice(starts[at], starts[at + 1])
                 nodes = kernels.node_sums(counts, branching, starts)[part]
-                level_estimates = self._estimates(nodes, int(asked[level - 1]), stream)
-                estimates[0, part] = level_estimates * (self.clients / asked[level - 1])
+                totals = level.totals(nodes, int(reports), stream)
+                estimates[0, part] = level.estimates(totals, int(reports)) * (
+                    self.clients / reports
+                )
             kernels.cumulative_estimates(estimates, branching, starts, variances, row[np.newaxis])
             row[-1] = self.clients
-
-    def _estimates(
-        self, nodes: NDArray[np.int64], reports: int, stream: Source
-    ) -> NDArray[np.float64]:
-        """Return unbiased estimates of the counts of nodes from as many reports."""
-        encoding = self.encoding
-        if stream.simulated:
-            totals = encoding.simulated_totals(nodes, reports, generator(stream))
-        else:
-            totals = encoding.perturbed_totals(nodes, reports, workers=1)
-        return encoding.estimates(totals, reports)
 
 
 class _BitRound(Round):
@@ -409,6 +387,7 @@ class _BitRound(Round):
         self.exact = str(Fraction(trust.epsilon))
         self.most_records = trust.records
         self.branching, asked = trust.levels(cells)
+        self.reported = levels_of(Fraction(trust.epsilon), cells, self.branching)
         self.starts = kernels.level_starts(cells, np.array(self.branching, np.int64))
         self.asked = tuple(asked.tolist())
         self.least_reports = len(self.asked)  # there is no tree for fewer clients
@@ -419,9 +398,8 @@ class _BitRound(Round):
         shares = np.cumsum(self.asked)
         drawn = below(int(shares[-1]), stream)
         level = 1 + int(np.searchsorted(shares, drawn, side="right"))
-        node, q = np.array([self.node(int(cells[0]), level)]), self.trust.encoding.q
-        words = perturbed(node, self.level_size(level), q, stream, workers=1)
-        packed: bytes = words[0].astype("<u8").tobytes()
+        words = self.reported[level - 1].report(self.node(int(cells[0]), level), stream)
+        packed: bytes = words.astype("<u8").tobytes()
         return [bytes([level]) + packed[: self.payload_bytes(wire.BITS, level) - 1]]
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:
@@ -437,6 +415,9 @@ class _BitRound(Round):
         used = self.level_size(level) % 8
         if used and payload[-1] >> used:
             raise ReportError("payload", "has bits behind the last node")
+        ones = self.reported[level - 1].ones
+        if ones is not None and int.from_bytes(payload[1:], "little").bit_count() != ones:
+            raise ReportError("payload", "has another number of ones than every report")
 
     def counted(self, kind: int, payload: bytes) -> list[tuple[int, NDArray[Any]]]:
         level, packed = payload[0], np.frombuffer(payload, np.uint8, offset=1)
@@ -453,6 +434,9 @@ class _BitRound(Round):
         for level, (count, part) in levels:  # nobody reports the root
             if int(sums.totals[part].max()) > count:
                 raise RoundError(f"a node of level {level} has more ones than the {count} reports")
+            ones = self.reported[level - 1].ones if level else None
+            if ones is not None and int(sums.totals[part].sum()) != ones * count:
+                raise RoundError(f"the nodes of level {level} have not {ones} ones for each report")
 
     def mechanism(self, reports: int) -> Local:
         return replace(self.trust, clients=reports, branching=self.branching)  # type: ignore[no-any-return]
@@ -460,45 +444,40 @@ class _BitRound(Round):
     def estimates(self, sums: Sums) -> NDArray[np.float64]:
         """Each level is scaled to all clients."""
         self.check_answers(sums.answers)
-        encoding, nodes = self.trust.encoding, np.zeros(self.words)
-        variances = np.full(len(sums.answers) + 1, np.inf)  # a level without reports keeps inf
-        nodes[0], variances[0] = sums.reports, 0.0
-        levels = enumerate(zip((0, *sums.answers), self.levels, strict=True))
-        for level, (reports, part) in levels:
+        nodes = np.zeros(self.words)
+        nodes[0] = sums.reports
+        for level, part, reports in zip(self.reported, self.levels[1:], sums.answers, strict=True):
             if reports:
-                scale = sums.reports / reports
                 totals = sums.totals[part].view(np.int64)
-                nodes[part] = scale * encoding.estimates(totals, reports)
-                variances[level] = scale**2 * encoding.variance(reports)
+                nodes[part] = sums.reports / reports * level.estimates(totals, reports)
+        variances = _variances(self.reported, sums.reports, sums.answers)
         return self._least_squares(nodes, variances, sums.reports)
 
 
 class _Weighed(NamedTuple):
-    """A tree, the variances that weigh its levels, their shares of the M clients, and M/(M-1)."""
+    """A tree, the variances that weigh its levels, numbers of their reports, and M / (M - 1).
+
+    See ``worst_records.worst_variances``.
+    """
 
     branching: NDArray[np.int64]
     starts: NDArray[np.int64]
     variances: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    reports: NDArray[np.float64]
     factor: float
 
 
+def _variances(levels: Sequence[Level], clients: int, asked: Sequence[int]) -> NDArray[np.float64]:
+    """Return the variances by which least squares weigh the levels, root first.
+
+    They are those of a node's count for clients that are spread over the nodes. A level without
+    reports has an infinite one.
+    """
+    each = zip(levels, asked, strict=True)
+    below = (clients**2 / reports * level.spread if reports else np.inf for level, reports in each)
+    return np.array([0.0, *below])
+
+
 def _hierarchy(branching: Literal["auto", "hb"] | int | Sequence[int]) -> Hierarchy:
-    """Return a tree whose variances are inversely proportional to shares, as they are here."""
+    """Return a tree with this branching, checked."""
     return Hierarchy(rho=1, branching=branching)
-
-
-@lru_cache(maxsize=64)
-def _best(trust: Local, size: int) -> Branching:
-    """Return the branchings with the least mean squared error, for records that are spread."""
-    if size == 1:
-        return ()
-    powers = [2**k for k in range(1, 25) if 2**k < size]
-    trees = {
-        _hierarchy("auto").branching_for(size),
-        *(uniform_branching(size, base) for base in powers),
-        *((-(-size // base), base) for base in powers if -(-size // base) > 1),
-        (size,),
-    }
-    known = sorted(tree for tree in trees if len(tree) <= trust.clients)
-    return min(known, key=lambda tree: replace(trust, branching=tree).mean_squared_error(size))

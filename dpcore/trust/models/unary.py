@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _check, _instead
 from ..._threads import checked_workers
-from ...errors import DtypeError, ParameterError
+from ...errors import DtypeError
 from ...noise.sources import source
 from ...privacy.guarantees import Privacy, double_above
 from ...privacy.spending import spending
-from ...records import object_kinds
-from ...records.column import Column
-from ...records.doubles import checked_kind
-from . import unary_reports
+from . import bit_reports, unary_law
 from .unary_law import checked_epsilon, least_q
 
 __all__ = ["UnaryEncoding"]
-
-_MOST_SIZE: Final = 2**24
-_MOST_REPORTS: Final = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +116,9 @@ class UnaryEncoding:
         >>> [f"{int(bits):03b}" for bits in reports[:, 0]]  # the first value is the last bit
         ['001', '010', '000']
         """
-        size = _check.integer("size", size, 1, _MOST_SIZE)
-        checked = _values(values)
-        return unary_reports.perturbed(checked, size, self.q, source(rng), workers)
+        size = _check.integer("size", size, 1, bit_reports.MOST_SIZE)
+        checked = bit_reports.checked_values(values)
+        return bit_reports.perturbed(checked, size, self._fill(size), source(rng), workers)
 
     def totals(self, reports: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
         """Return how many reports have a one at each value.
@@ -158,14 +151,8 @@ class UnaryEncoding:
         >>> UnaryEncoding(2.0).totals(np.array([[0b001], [0b101]], np.uint64), 3)
         array([2, 0, 1])
         """
-        size = _check.integer("size", size, 1, _MOST_SIZE)
-        packed = _check.array("reports", reports, "iuf", "must hold uint64")
-        if packed.dtype != np.uint64:
-            raise DtypeError("reports", f"dtype {packed.dtype}", "must hold uint64")
-        width = unary_reports.width(size)
-        if packed.ndim != 2 or packed.shape[1] != width:
-            raise ParameterError("reports", packed.shape, f"must have the shape (R, {width})")
-        return unary_reports.totals_of(packed, size)
+        size = _check.integer("size", size, 1, bit_reports.MOST_SIZE)
+        return bit_reports.totals_of(reports, size)
 
     def estimates(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
         """Return unbiased estimates of how many clients have each value.
@@ -194,7 +181,7 @@ class UnaryEncoding:
         >>> UnaryEncoding(2.0).estimates([300, 200, 150], 1000).round(1)
         array([474.8, 212.2,  80.9])
         """
-        reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
+        reports = _check.integer("reports", reports, 0, bit_reports.MOST_REPORTS)
         ones = _check.counts("totals", totals)
         q = self.q
         return np.asarray((ones - float(reports * q)) / float(Fraction(1, 2) - q), np.float64)
@@ -225,7 +212,7 @@ class UnaryEncoding:
         >>> round(UnaryEncoding(2.0).variance(1000), 1)
         724.1
         """
-        reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
+        reports = _check.integer("reports", reports, 0, bit_reports.MOST_REPORTS)
         count = _check.integer("count", count, 0, reports)
         q = self.q
         return float(reports * q * (1 - q) / (Fraction(1, 2) - q) ** 2 + count)
@@ -272,12 +259,12 @@ class UnaryEncoding:
         >>> UnaryEncoding(2.0).simulated_totals([500, 300], 1000, np.random.default_rng(1))
         array([308, 232])
         """
-        exact, reports = _checked_counts(counts, reports)
+        exact, reports = bit_reports.checked_counts(counts, reports)
         if not isinstance(rng, np.random.Generator):
             raise DtypeError("rng", type(rng).__name__, _instead.generator(rng))
         shape: tuple[int, ...] = exact.shape
         if replicates is not None:
-            shape = (_check.integer("replicates", replicates, 0, _MOST_REPORTS), *shape)
+            shape = (_check.integer("replicates", replicates, 0, bit_reports.MOST_REPORTS), *shape)
         draws = 1 if replicates is None else shape[0]
         with spending(draws * self._privacy(simulated=True), "UnaryEncoding.simulated_totals"):
             own = rng.binomial(exact, 0.5, shape)
@@ -321,48 +308,17 @@ class UnaryEncoding:
         >>> UnaryEncoding(2.0).perturbed_totals([500, 300], 1000, np.random.default_rng(1))
         array([324, 225])
         """
-        exact, reports = _checked_counts(counts, reports)
+        exact, reports = bit_reports.checked_counts(counts, reports)
         workers, stream = checked_workers(workers), source(rng)
         with spending(self._privacy(stream.simulated), "UnaryEncoding.perturbed_totals"):
-            return unary_reports.perturbed_totals(exact, reports, self.q, stream, workers)
+            return bit_reports.perturbed_totals(
+                exact, reports, self._fill(exact.size), stream, workers
+            )
+
+    def _fill(self, size: int) -> bit_reports.Fill:
+        """Return what makes reports about ``size`` values."""
+        return partial(unary_law.fill, size=size, q=self.q)
 
     def _privacy(self, simulated: bool) -> Privacy:
         """Return the guarantee of totals for replacing the value of one client."""
         return Privacy(double_above(Fraction(self.epsilon)), simulated=simulated)
-
-
-def _values(values: Any) -> NDArray[np.int64]:
-    """Return the values of clients, (R,); missing entries and those beyond 64 bits are no value."""
-    pieces = [np.empty(0, np.int64)]
-    for part in Column.of(values).parts():
-        checked_kind(part.present, "iuO", "values", "must hold integers")
-        if part.present.ndim != 1:
-            raise ParameterError("values", part.present.shape, "must have one dimension")
-        present = _fitting(part.present) if part.present.dtype.kind == "O" else part.present
-        whole = np.full(present.size if part.absent is None else part.absent.size, -1)
-        # From 2^63 on, the uint64 becomes negative.
-        whole[slice(None) if part.absent is None else ~part.absent] = present.astype(np.int64)
-        pieces.append(whole)
-    return np.concatenate(pieces)
-
-
-def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
-    """Return integers of any size as 64 bits, and -1 for missing entries and for no value."""
-    kinds = {cls: object_kinds.kind_of(cls) for cls in set(map(type, objects))}
-    number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
-    if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:
-        raise DtypeError("values", object_kinds.name_of(wrong), "must hold integers")
-    whole = (
-        int(entry) if type(entry) in number and 0 <= entry < 2**63 else -1 for entry in objects
-    )
-    return np.fromiter(whole, np.int64, objects.size)
-
-
-def _checked_counts(counts: ArrayLike, reports: int) -> tuple[NDArray[np.int64], int]:
-    exact = _check.counts("counts", counts)
-    if exact.ndim != 1 or not 1 <= exact.size <= _MOST_SIZE:
-        raise ParameterError("counts", exact.shape, "must have the shape (d,), 1 <= d <= 2^24")
-    reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
-    if int(exact.sum()) > reports:
-        raise ParameterError("reports", reports, "must not be less than the sum of counts")
-    return exact, reports

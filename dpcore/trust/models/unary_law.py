@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from ... import _check
 from ...errors import ParameterError
 from ...kernels.clients import unary as kernels
+from ...noise import windows
+from ...noise.sources import Source
 
-__all__ = ["Law", "checked_epsilon", "law_of", "least_q"]
+__all__ = ["Law", "checked_epsilon", "fill", "law_of", "least_q"]
 
 _LEAST_EPSILON: Final = Fraction(1, 2**20)
 _MOST_EPSILON: Final = 40
@@ -85,3 +87,27 @@ def law_of(q: Fraction) -> Law:
     for array in (table, thresholds):
         array.flags.writeable = False  # all calls share them
     return Law(perturb, table, certain, thresholds)
+
+
+def fill(
+    reports: NDArray[np.uint64],
+    values: NDArray[np.int64],
+    stream: Source,
+    *,
+    size: int,
+    q: Fraction,
+) -> None:
+    """Fill reports, (R, W), for the values of R clients; -1 is no value."""
+    law = law_of(q)
+    per_client = law.words(size, q)
+    # Words of an incomplete client at the end of the last window.
+    cut_short = np.empty(0, np.uint16)
+    done = 0
+    while done < values.size:
+        fresh = min(per_client * (values.size - done) // 4 + 16, max(windows.WINDOW, per_client))
+        window = windows.next_window(cut_short, fresh, stream)
+        finished, used = law.perturb(
+            window, values[done:], size, law.table, law.certain, law.thresholds, reports[done:]
+        )
+        done += finished
+        cut_short = window[used:]

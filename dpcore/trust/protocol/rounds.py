@@ -329,7 +329,7 @@ class Round(ABC):
         ...     own.check_answers((100, 0))
         ... except RoundError as error:
         ...     print(error, own.asked)
-        no report is about the cells, the last level of the tree (10, 90)
+        no report is about the cells, the last level of the tree (15, 85)
         """
 
     def check_sums(self, sums: Sums) -> None:
