@@ -142,5 +142,16 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def amount(number: int, noun: str) -> str:
+    """Return a number with what is counted: "1 cell", "2 cells".
+
+    Examples
+    --------
+    >>> amount(1, "cell"), amount(2000, "cell")
+    ('1 cell', '2000 cells')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."

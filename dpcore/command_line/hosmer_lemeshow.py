@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from ..curves.scores import ScoreCurves
-from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
+from ..errors import amount
+from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited, warn_of_few_groups
 from ..statistics.hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from ..statistics.risk_groups import check_groups, check_minimum, check_testable
 from ..summaries.grid import MOST_CELLS
@@ -37,6 +38,7 @@ def _run(options: argparse.Namespace) -> str:
     curves = released(options, grid, mechanism, counts)
     own = given(options, HosmerLemeshow.from_curves) | {"mechanism": mechanism}
     test = HosmerLemeshow.from_curves(curves, **own)
+    warn_of_few_groups(test, curves)
     text = with_size(options, _summary(curves, test.under_noise(), options), grid)
     draw = partial(picture, test, size=(8, 4.5), legend="upper left", title=options.y_score)
     written(options, curves.to_json, draw)
@@ -57,11 +59,14 @@ def _summary(
 ) -> str:
     """Return a few lines about a release and its Hosmer-Lemeshow test."""
     test = noisy.test
+    pvalue = "none, without a degree of freedom"
+    if test.degrees_of_freedom >= 1:
+        pvalue = f"{noisy.pvalue:.3g}, by {noisy.null.size} simulated releases"
     rows = about_scores(curves, options) | {
         "statistic": f"{test.statistic:.4g}, {noisy.statistic:.4g} without the mean of the noise",
-        "freedom": f"{test.degrees_of_freedom} degrees, "
+        "freedom": f"{amount(max(0, test.degrees_of_freedom), 'degree')}, "
         f"as for a model {'' if test.fitted else 'not '}fitted to these records",
-        "p-value": f"{noisy.pvalue:.3g}, by {noisy.null.size} simulated releases",
+        "p-value": pvalue,
     }
     heading = (
         f"{'from':>10}  {'to':>10}  {'positives':>10}  {'expected':>10}"

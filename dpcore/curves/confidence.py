@@ -46,6 +46,16 @@ class Interval(NamedTuple, Generic[Ends]):
     low: Ends
     high: Ends
 
+    def __repr__(self) -> str:
+        return f"Interval(low={_shown(self.low)}, high={_shown(self.high)})"
+
+
+def _shown(end: object) -> str:
+    """Return an end of an interval as a text: numbers to seven digits, and times as they are."""
+    if isinstance(end, np.datetime64 | np.timedelta64):
+        return str(end)
+    return repr(float(f"{end:.7g}")) if isinstance(end, float) else repr(end)
+
 
 def deviations(level: float) -> float:
     """Return the number of standard deviations that a two-sided interval of this level reaches.

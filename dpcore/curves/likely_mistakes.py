@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,7 @@ __all__ = [
     "largest",
     "mistake_in_running_curve",
     "mistake_in_running_scores",
+    "mistake_in_scores",
     "named",
     "percent",
     "warn",
@@ -60,6 +62,9 @@ _MOST_WARNINGS: Final = 8  # of groups by name
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
 _MOST_IN_FIRST: Final = 0.1
+_MOST_IN_LAST: Final = 0.2
+_MOST_ABOVE_LAST: Final = 3  # times the records of the cell before
+_LEAST_BEYOND: Final = 0.5  # a share of the records in the last cell
 _MOST_ABOVE_NEXT: Final = 1.5  # 1 for exponential and for uniform values, whatever their scale
 _NARROW: Final = 1 / 256  # a first cell of this share of the grid tells values well enough
 _MOST_OF_TWO: Final = 1 / 20  # a first cell of two whole numbers, where all other cells have one
@@ -108,7 +113,7 @@ def _may_be_mistaken(curves: CurveRows) -> NDArray[np.bool_]:
         first = counts[:, 0] - SURE * noise[own, 0]
         at_last = curves.deviations[own, -1] + curves.deviations[own, -2]
         last = n - counts[:, -2] - SURE * np.where(np.isfinite(at_last), at_last, 0.0)
-        may |= (last > _MOST_AT_TOP * n) | (first + last > _MOST_AT_ENDS * n)
+        may |= (last > _MOST_IN_LAST * n) | (first + last > _MOST_AT_ENDS * n)
         may |= first > min(_MOST_OF_TWO, _MOST_IN_FIRST) * n
     return np.asarray(may)
 
@@ -128,15 +133,16 @@ def warn_of_quantiles(
     p = float(probabilities[cells == 0].max(initial=0.0))
     if p > _MOST_IN_FIRST and _is_wide(grid, None):
         warn(
-            f"the quantile at {p:g} is in the first cell of {grid!r}, which also holds values at"
-            f" its lower end and below: {_telling(grid)}"
+            f"the quantile at {p:g} is in the first cell of {_shown(grid)}, which also holds values"
+            f" at its lower end and below: {_telling(grid)}"
         )
         return
     lowest = float(probabilities[cells == grid.size - 1].min(initial=1.0))
     at_last, at_first = lowest <= _MOST_AT_TOP, p >= _MOST_AT_ENDS
     if grid.size >= FEW_CELLS and (at_last or at_first):
         p, cell = (lowest, "last") if at_last else (p, "first")
-        warn(f"the quantile at {p:g} is in the {cell} cell of {grid!r}: {_GRID.format('values')}")
+        is_in = f"is in the {cell} cell of {_shown(grid)}"
+        warn(f"the quantile at {p:g} {is_in}: {_GRID.format('values')}")
 
 
 def warn_of_classes(
@@ -180,7 +186,7 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
     label
         The name of the argument that makes a record positive, for the text.
     """
-    if text := _mistake_in_scores(curves, label):
+    if text := mistake_in_scores(curves, label):
         warn(text)
 
 
@@ -189,7 +195,7 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
     texts = [
         f"group {shown(group)}: {text}"
         for group, curves in groups.items()
-        if (text := _without_records(curves.joint) or _mistake_in_scores(curves, label))
+        if (text := _without_records(curves.joint) or mistake_in_scores(curves, label))
     ]
     for text in texts[:_MOST_WARNINGS]:
         warn(text)
@@ -200,10 +206,9 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
 
 def mistake_in_running_curve(curve: CDF) -> str | None:
     """Return a text if the raw curve of a step shows the wrong grid, as soon as noise is small."""
-    deviation = curve.noise_deviation
-    if largest(deviation) > _SMALL_ERROR * curve.n:
+    if largest(curve.noise_deviation) > _SMALL_ERROR * curve.n:
         return None
-    return at_ends(curve, deviation, "values") or in_first_cell(curve, deviation)
+    return _wrong_grid(curve)
 
 
 def mistake_in_running_scores(curves: ScoreCurves, label: str) -> str | None:
@@ -229,8 +234,16 @@ def _mistake_in_curve(curve: CDF) -> str | None:
     error = largest(curve.noise_deviation) / curve.n
     if LARGE_ERROR < error < math.inf:
         return f"the standard error of F is up to {error:.2g}: {REMEDY}"
+    return _wrong_grid(curve)
+
+
+def _wrong_grid(curve: CDF) -> str | None:
     deviation = curve.noise_deviation
-    return at_ends(curve, deviation, "values") or in_first_cell(curve, deviation)
+    return (
+        at_ends(curve, deviation, "values")
+        or in_first_cell(curve, deviation)
+        or _beyond_last_cell(curve, deviation)
+    )
 
 
 def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None:
@@ -253,8 +266,9 @@ def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None
     sure_low = low - SURE * known(float(deviation[0]))
     sure_high = high - SURE * known(before + last)
     if sure_high > _MOST_AT_TOP * curve.n or sure_low + sure_high > _MOST_AT_ENDS * curve.n:
+        grid = _shown(curve.grid)
         return (
-            f"{percent(low / curve.n)} of the records are in the first cell of {curve.grid!r}, and"
+            f"{percent(low / curve.n)} of the records are in the first cell of {grid}, and"
             f" {percent(high / curve.n)} in its last: {_GRID.format(what)}"
         )
     return None
@@ -284,10 +298,41 @@ def in_first_cell(curve: CDF, deviation: NDArray[np.float64]) -> str | None:
         return None
     if not has_two and surely * others <= _MOST_ABOVE_NEXT * most_in_second * curve.n:
         return None
+    in_second = percent((both - count) / curve.n)
     return (
-        f"{percent(count / curve.n)} of the records are in the first cell of {grid!r}, which also"
-        f" holds those at its lower end and below, and {percent((both - count) / curve.n)} in the"
-        f" second: {_telling(grid)}"
+        f"{percent(count / curve.n)} of the records are in the first cell of {_shown(grid)}, which"
+        f" also holds those at its lower end and below, and {in_second} in the second:"
+        f" {_telling(grid)}"
+    )
+
+
+def _beyond_last_cell(curve: CDF, deviation: NDArray[np.float64]) -> str | None:
+    """Return a text if the last cell holds many records that lie beyond it, as in another unit.
+
+    The parameters are those of ``at_ends``.
+
+    Many records may also equal the upper end. But then those before it thin out, or do not lead to
+    so many. If values are exponential, the last two quarters of the cells before the last one tell
+    how many are beyond: m for a quarter, and r m for the next one, leave r m r / (1 - r).
+    """
+    grid, size = curve.grid, curve.grid.size
+    widths = np.diff(edges_of(grid)[-3:])
+    if size < FEW_CELLS or not widths[1] <= 2 * widths[0]:
+        return None
+    ends = [size - 2, size - 2 - size // 4, size - 2 - 2 * (size // 4)]
+    (third, second, first), noise = curve.counts[ends], [known(float(deviation[i])) for i in ends]
+    last, next_to_it = curve.n - float(third), float(third - curve.counts[-3])
+    if last < _MOST_ABOVE_LAST * next_to_it:
+        return None  # records rise up to the end of the grid
+    if last - SURE * (noise[0] + known(float(deviation[-1]))) <= _MOST_IN_LAST * curve.n:
+        return None
+    after = float(third - second) - SURE * (noise[0] + noise[1])
+    before = float(second - first) + SURE * (noise[1] + noise[2])
+    if after <= 0.0 or after * after < _LEAST_BEYOND * last * (before - after):
+        return None
+    return (
+        f"{percent(last / curve.n)} of the records are in the last cell of {_shown(grid)}, and many"
+        " are near it: is their unit that of the grid? Those beyond the grid count in its end cells"
     )
 
 
@@ -302,6 +347,11 @@ def _is_wide(grid: Grid, integers: bool | None) -> bool:
 def _telling(grid: Grid) -> str:
     """Return what tells records at the lower end from others in the first cell, as words."""
     return f"{_whole_grid(grid)}a threshold at {times.text(grid.start, grid.unit)} tells them apart"
+
+
+def _shown(grid: Grid) -> str:
+    """Return a grid as a text, whose ends have six digits at most."""
+    return re.sub(r"\d+\.\d{7,}", lambda number: f"{float(number[0]):.6g}", repr(grid))
 
 
 def _whole_grid(grid: Grid) -> str:
@@ -336,7 +386,8 @@ def _has_two_values(curve: CDF) -> bool:
     return bool((in_each == 1.0).all())
 
 
-def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
+def mistake_in_scores(curves: ScoreCurves, label: str = "pos_label") -> str | None:
+    """Return the text of ``warn_of_scores``, or None."""
     noise = largest(curves.joint.noise_deviation)
     if LARGE_ERROR < (error := noise / curves.n) < math.inf:
         return f"the standard error of the curves is up to {error:.2g} of all records: {REMEDY}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid, check_grid_of_numbers
 from . import forms
@@ -140,7 +140,9 @@ class ScoreCurves(Stored):
         return cls(grid, joint)
 
     def __repr__(self) -> str:
-        return line("ScoreCurves", f"n = {self.n}, {cost(self.privacy)}, {self.grid.size} cells")
+        return line(
+            "ScoreCurves", f"n = {self.n}, {cost(self.privacy)}, {amount(self.grid.size, 'cell')}"
+        )
 
     @property
     def n(self) -> int:

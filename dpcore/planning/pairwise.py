@@ -17,7 +17,7 @@ from ..curves.by_groups import LABEL, labels_in_frame
 from ..curves.cdf import CDF
 from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored, one_of
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from .differences import Statistic
 from .distribution_tests import DistributionTest
 from .two_samples import two_sample_test
@@ -138,7 +138,9 @@ class PairwiseTests(Stored):
     def __repr__(self) -> str:
         found = int(np.count_nonzero(self.adjusted_pvalues <= 0.05))
         name = self.tests[0].name
-        return f"<PairwiseTests: {name}, {len(self)} pairs, {found} of adjusted p <= 0.05>"
+        return (
+            f"<PairwiseTests: {name}, {amount(len(self), 'pair')}, {found} of adjusted p <= 0.05>"
+        )
 
 
 def pairwise_tests(

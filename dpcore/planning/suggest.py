@@ -15,7 +15,7 @@ from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
 from ..curves.stored import Stored
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError, amount
 from ..mechanisms import Mechanism
 from ..mechanisms.base import MOST_RECORDS, check_mechanism
 from ..privacy.allowance import Allowance
@@ -101,7 +101,7 @@ class Suggestion(Stored):
 
     def __repr__(self) -> str:
         return (
-            f"<Suggestion for {self.n:,} records: {self.grid.size} cells, "
+            f"<Suggestion for {self.n:,} records: {amount(self.grid.size, 'cell')}, "
             f"{self.mechanism.describe()['name']}, "
             f"quantiles to {100 * self.share_error:.2g} % of ranks>"
         )
@@ -293,7 +293,8 @@ def _about_quantiles(few: int, budget: Allowance) -> str:
         return "dp.quantiles needs epsilon or rho alone: use dp.cdf(...).quantile(p) instead."
     if few < 1:
         return "Quantiles of the curve are more accurate than those that are drawn alone."
-    return f"If you need at most {few} quantiles and no curve, dp.quantiles is more accurate."
+    most = amount(few, "quantile")
+    return f"If you need at most {most} and no curve, dp.quantiles is more accurate."
 
 
 def _parameter(budget: Allowance) -> str:

@@ -202,7 +202,7 @@ class _Comparison:
         needed, name = _TYPES[kind]
         for label in self._given:
             if label is None and kind != "number":
-                what = "must be given where labels are no numbers"
+                what = "must be given where labels are not numbers"
                 raise ParameterError(self._wanted_argument, None, what)
             if label is not None and not isinstance(label, needed):
                 what = f"must be {name}, as the labels are"

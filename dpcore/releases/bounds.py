@@ -16,7 +16,7 @@ from ..curves import forms
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..mechanisms.base import MOST_RECORDS, checked_size
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
@@ -167,7 +167,7 @@ def bounds(
     if 2 * chosen >= n:
         needed = f"they would leave out {chosen} on either side (set outside to leave out fewer)"
         raise ParameterError(
-            "epsilon", epsilon, f"is too small for bounds of {n} records: {needed}"
+            "epsilon", epsilon, f"is too small for bounds of {amount(n, 'record')}: {needed}"
         )
     assert budget.epsilon is not None
     with releasing(budget.privacy, "bounds", rng) as privacy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.likely_mistakes import named
-from ..curves.scores import check_score_grid
-from ..errors import ParameterError
+from ..curves.likely_mistakes import mistake_in_scores, named, warn
+from ..curves.scores import ScoreCurves, check_score_grid
+from ..errors import ParameterError, amount
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..planning.most_accurate import most_accurate
@@ -36,6 +37,7 @@ __all__ = [
     "hosmer_lemeshow",
     "in_memory",
     "suited",
+    "warn_of_few_groups",
 ]
 
 FINEST: Final = 2**12  # the p-value of so many cells takes half a second
@@ -173,8 +175,27 @@ def hosmer_lemeshow(
     with called("hosmer_lemeshow"):
         label = named(pos_label)
         curves = labelled_score_curves(counts, chosen, own_mechanism, label, rng=rng)
-    own = released_by(curves, own_mechanism)
-    return tested(curves, groups, own, minimum, fitted)
+    test = tested(curves, groups, released_by(curves, own_mechanism), minimum, fitted)
+    warn_of_few_groups(test, curves)
+    return test
+
+
+def warn_of_few_groups(test: HosmerLemeshow, curves: ScoreCurves) -> None:
+    """Warn if so many groups were merged that the released test tells little or nothing."""
+    left = test.merged.size
+    if test.degrees_of_freedom >= 1 and left > 1:
+        return
+    raw = replace(curves, joint=curves.joint.as_released())
+    if mistake_in_scores(raw):  # the user knows of that one
+        return
+    says = "compares totals alone"
+    if test.degrees_of_freedom < 1:
+        says = "has no degree of freedom and no p-value"
+    warn(
+        f"{amount(left, 'group')} of {test.merged.sum()} {'is' if left == 1 else 'are'} left, as"
+        " groups with few expected positives or negatives are merged. The test"
+        f" {says}: more records, a larger budget or a lower `minimum_expected` keep more groups"
+    )
 
 
 def suited(

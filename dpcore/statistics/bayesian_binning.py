@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._sealed import sealed
 from ..curves.scores import ScoreCurves
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..summaries.grid import MOST_CELLS
 from .binning import Bins, Cells
 from .calibrators import steps
@@ -69,7 +69,8 @@ class BayesianBinning:
         _check.held("weights", self.weights, self.sizes.shape)
 
     def __repr__(self) -> str:
-        return f"<BayesianBinning: {self.sizes.size} binnings over {self.values.size} cells>"
+        binnings, cells = amount(self.sizes.size, "binning"), amount(self.values.size, "cell")
+        return f"<BayesianBinning: {binnings} over {cells}>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, sizes: Iterable[int] | None = None) -> Self:

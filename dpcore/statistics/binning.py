@@ -14,7 +14,7 @@ from .._sealed import sealed
 from ..curves import forms
 from ..curves.scores import ScoreCurves
 from ..curves.stored import Stored
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..kernels.counting.depths import equal_depths
 from ..summaries.grid import MOST_CELLS
 
@@ -74,7 +74,7 @@ class Bins(Stored):
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
-        return f"<Bins: n = {n}, {size} bins>"
+        return f"<Bins: n = {n}, {amount(size, 'bin')}>"
 
     @property
     def counts(self) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, Simulation, check_released
 from ..curves.stored import Stored, one_of
+from ..errors import amount
 from ..privacy.guarantees import Privacy
 from .binning import Bins, counted_bins, share, uniform_bins
 from .calibration_gaps import ErrorNorm, Gaps
@@ -189,7 +190,7 @@ class Reliability(Stored):
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
-        return line("Reliability", f"n = {n}, {cost(self.privacy)}, {size} bins")
+        return line("Reliability", f"n = {n}, {cost(self.privacy)}, {amount(size, 'bin')}")
 
     @property
     def mean_score(self) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from .. import _check
 from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
+from ..errors import amount
 from ..records.column import Column
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
@@ -51,7 +52,7 @@ class HistogramBinning:
         _check.held("edges", self.edges, (self.values.size + 1,))
 
     def __repr__(self) -> str:
-        return f"<HistogramBinning: {self.values.size} bins>"
+        return f"<HistogramBinning: {amount(self.values.size, 'bin')}>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins = 10) -> Self:
@@ -142,7 +143,7 @@ class IsotonicCalibration:
         _check.held("scores", self.scores, self.values.shape)
 
     def __repr__(self) -> str:
-        return f"<IsotonicCalibration: {self.values.size} points>"
+        return f"<IsotonicCalibration: {amount(self.values.size, 'point')}>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins | None = None) -> Self:

@@ -19,7 +19,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, Simulation, blocks, check_released
 from ..curves.stored import Stored, dumped, made, one_of
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError, amount
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
 from .binning import Cells
@@ -469,7 +469,7 @@ class HosmerLemeshow(Stored):
     def __repr__(self) -> str:
         groups, fitted = self.merged.size, "" if self.fitted else ", not fitted"
         summary = f"statistic {self.statistic:.4g}, n = {self.n}, {cost(self.privacy)}"
-        return line("HosmerLemeshow", f"{summary}, {groups} groups{fitted}", summary)
+        return line("HosmerLemeshow", f"{summary}, {amount(groups, 'group')}{fitted}", summary)
 
 
 @sealed
@@ -515,7 +515,8 @@ class HosmerLemeshowUnderNoise:
     def __repr__(self) -> str:
         size = self.null.size
         return line(
-            "HosmerLemeshowUnderNoise", f"p-value {self.pvalue:.3g}, {size} simulated releases"
+            "HosmerLemeshowUnderNoise",
+            f"p-value {self.pvalue:.3g}, {amount(size, 'simulated release')}",
         )
 
     @property

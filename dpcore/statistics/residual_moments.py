@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._sealed import sealed
 from ..curves.shown import cost, line
+from ..errors import amount
 from ..privacy.guarantees import Privacy
 from .binning import share
 
@@ -74,7 +75,7 @@ class ResidualMoments:
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
-        return line("ResidualMoments", f"n = {n}, {cost(self.privacy)}, {size} bins")
+        return line("ResidualMoments", f"n = {n}, {cost(self.privacy)}, {amount(size, 'bin')}")
 
     @property
     def standard_error(self) -> Reals:

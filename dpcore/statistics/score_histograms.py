@@ -17,7 +17,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 from .areas import BucketedScores, area_of, reach
@@ -86,7 +86,7 @@ class ScoreHistogram(Stored):
         size, n = self.bins.counts.size, self.curves.n
         return line(
             "ScoreHistogram",
-            f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}, {size} buckets",
+            f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}, {amount(size, 'bucket')}",
             f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}",
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError, amount
 from .cells import Label, label_of
 from .header import Header, Maker
 from .summary import QUANTILES, summary
@@ -192,4 +192,5 @@ class Results:
     def __repr__(self) -> str:
         cells, makers = len(self._header.cells), len(self.makers)
         mixed = "" if makers == 1 else f", made by {makers} states of code or versions"
-        return f"Results({self.study}: {len(self)} replicates of {cells} cells{mixed})"
+        what = f"{amount(len(self), 'replicate')} of {amount(cells, 'cell')}"
+        return f"Results({self.study}: {what}{mixed})"

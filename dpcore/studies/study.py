@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError, amount
 from .cells import TAKEN, Cell, Label, Values, cells_of, key_of, label_of, values_of, written
 from .digest import digest
 
@@ -276,7 +276,7 @@ class Study:
 
     def __repr__(self) -> str:
         batched = "" if self.batch is None else f", {self.batch} at a time"
-        return f"Study({self.name}, {len(self.cells)} cells{batched})"
+        return f"Study({self.name}, {amount(len(self.cells), 'cell')}{batched})"
 
 
 def study(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check, _instead
 from .._documentation import documented
 from .._sealed import read_only
-from ..errors import DtypeError, ParameterError, shown
+from ..errors import DtypeError, ParameterError, amount, shown
 from ..kernels.counting import counts as kernels
 from ..kernels.counting import groups as of_groups
 from ..records import public_times, queries, times
@@ -671,7 +671,7 @@ class Grid:
             lower, upper = (times.literal(end, self._unit) for end in self._line)
             return f"Grid.uniform({lower}, {upper}, {self.size})"
         first, last = (times.text(float(self._positions[at]), self._unit) for at in (0, -1))
-        return f"<Grid of {self.size} thresholds from {first} to {last}>"
+        return f"<Grid of {amount(self.size, 'threshold')} from {first} to {last}>"
 
 
 def check_grid(argument: str, value: object) -> None:

@@ -99,6 +99,7 @@ def test_scores_beyond_their_grid(mechanism):
         (AMOUNTS / 1e6, "100 % of the records are in the first cell"),
         (AMOUNTS + 75, "% in its last: is it the grid for these values?"),
         (5000 * RNG(6).normal(size=N), "49 % in its last"),
+        (60 * RNG(6).exponential(1.2, N), "25 % of the records are in the last cell"),  # seconds
     ],
 )
 def test_values_beyond_their_grid(values, words, neighbours):
@@ -120,6 +121,8 @@ QUIET = {
     "half of the incomes are 0": (np.where(np.arange(N) % 2, 0, AMOUNTS), MONEY),
     "nine tenths are 0": (np.where(np.arange(N) % 10, 0, AMOUNTS), MONEY),
     "two fifths are the most there is": (np.where(np.arange(N) % 5 < 2, 100, AMOUNTS), MONEY),
+    "most are near the top": (100 * RNG(6).beta(8, 1, N), dp.Grid.uniform(0, 100, 20)),
+    "a last cell for the rest": (4 * AMOUNTS, dp.Grid(np.r_[np.arange(10, 201, 10), 1e6])),
     "half on each side of a logarithmic grid": (AMOUNTS, dp.Grid.log(1, 1000, 64)),
     "five stars": (np.r_[np.full(700, 5), np.full(300, 1)], dp.Grid(np.arange(1, 6))),
     "one cell": (AMOUNTS, dp.Grid([1.0])),

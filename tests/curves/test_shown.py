@@ -76,3 +76,29 @@ def test_the_picture_is_valid_and_takes_the_colour_of_the_text(curve):
 
 def test_the_picture_of_one_threshold():
     ElementTree.fromstring(dp.cdf([1.0], dp.Grid([1.0]), EXACT)._repr_html_())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.1 + 0.2, 491.0, "Interval(low=0.3, high=491.0)"),
+        (np.float64(1 / 3), np.inf, "Interval(low=0.3333333, high=inf)"),
+        (np.datetime64("2024-01-31"), np.datetime64("NaT"), "Interval(low=2024-01-31, high=NaT)"),
+        (np.timedelta64(3, "s"), np.timedelta64(4, "s"), "Interval(low=3 seconds, high=4 seconds)"),
+        (3, np.array([1.5]), "Interval(low=3, high=array([1.5]))"),
+    ],
+)
+def test_intervals_are_short(low, high, text):
+    assert repr(dp.Interval(low, high)) == text
+
+
+def test_one_is_not_several():
+    words = str(dp.suggest(n=100, lower=0, upper=1, epsilon=0.5))
+    assert "at most 1 quantile and no curve" in words
+    assert repr(dp.Grid([1.0])) == "<Grid of 1 threshold from 1 to 1>"
+
+
+def test_warnings_show_ends_of_grids_with_few_digits():
+    grid = dp.Grid.uniform(0.1 + 0.2, 1.0, 32)
+    with pytest.warns(dp.DpcoreWarning, match=r"Grid\.uniform\(0\.3, 1\.0, 32\)"):
+        dp.cdf(np.full(1000, 5.0), grid, epsilon=9.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -230,3 +232,26 @@ def test_a_test_without_a_degree_of_freedom_is_refused_before_it_is_paid(options
     with dp.Budget(2.0) as budget, pytest.raises(dp.ParameterError, match=words):
         dp.hosmer_lemeshow(scores > 0.5, scores, epsilon=1.0, **options)
     assert budget.log == ()
+
+
+@pytest.mark.parametrize(
+    ("fitted", "minimum", "words"),
+    [
+        (True, 380.0, "2 groups of 10 are left, as groups with few .* no degree of freedom"),
+        (True, 600.0, "1 group of 10 is left, as groups with few .* no degree of freedom"),
+        (False, 600.0, "1 group of 10 is left, .* compares totals alone: more records"),
+        (False, 380.0, None),
+        (True, None, None),
+    ],
+)
+def test_few_groups_that_are_left_are_told(fitted, minimum, words):
+    rng = np.random.default_rng(1)
+    scores = rng.random(4000)
+    labels = rng.random(4000) < scores
+    how = {"minimum_expected": minimum, "fitted": fitted, "epsilon": 5.0, "rng": rng}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dp.hosmer_lemeshow(labels, scores, **how)
+    assert [re.search(words or "none", str(one.message)) is not None for one in caught] == (
+        [] if words is None else [True]
+    )

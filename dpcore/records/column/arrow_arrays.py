@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DtypeError
+from ...errors import DtypeError, amount
 from .base import Column, Part
 
 __all__: list[str] = []
@@ -112,7 +112,7 @@ class _ArrowColumn(Column):
         if not pa.types.is_struct(array.type):
             return array
         if array.type.num_fields != 1:
-            raise self._not_one(f"a table of {array.type.num_fields} columns")
+            raise self._not_one(f"a table of {amount(array.type.num_fields, 'column')}")
         return array.flatten()[0]  # a missing row is a missing value
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import DtypeError, ParameterError
+from ...errors import DtypeError, ParameterError, amount
 from ...noise.sources import KEY_BYTES, checked_key, random_bytes, source
 from ...summaries.grid import MOST_CELLS
 from ..models.remembered_noise import RememberedNoise
@@ -96,7 +96,7 @@ class PointwiseClient:
             self._noise = RememberedNoise(of.tree, of.shares, key, simulated=self.simulated)
 
     def __repr__(self) -> str:
-        return f"<PointwiseClient of {self.size} cells>"
+        return f"<PointwiseClient of {amount(self.size, 'cell')}>"
 
     @property
     def trust(self) -> WithVectors:

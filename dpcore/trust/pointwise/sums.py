@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import DtypeError, ParameterError
+from ...errors import DtypeError, ParameterError, amount
 from ...noise.sources import KEY_BYTES, random_bytes, source
 from ...privacy.guarantees import Privacy
 from ...privacy.spending import Account
@@ -83,7 +83,7 @@ class FunctionServers:
         raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds servers")
 
     def __repr__(self) -> str:
-        return f"<FunctionServers of {self.clients} clients, {self.size} cells>"
+        return f"<FunctionServers of {amount(self.clients, 'client')}, {amount(self.size, 'cell')}>"
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the noisy counts that the servers' answers open to, (k,): see ``Aggregator.sum``.
@@ -162,7 +162,7 @@ class SharedVectors:
         raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds clients' records")
 
     def __repr__(self) -> str:
-        return f"<SharedVectors of {self.clients} clients, {self.size} cells>"
+        return f"<SharedVectors of {amount(self.clients, 'client')}, {amount(self.size, 'cell')}>"
 
     @property
     def clients(self) -> int:
@@ -277,7 +277,7 @@ class SimulatedSum:
         raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds exact counts")
 
     def __repr__(self) -> str:
-        return f"<SimulatedSum of {self.clients} clients, {self.size} cells>"
+        return f"<SimulatedSum of {amount(self.clients, 'client')}, {amount(self.size, 'cell')}>"
 
     def _cost(self) -> Privacy:
         return replace(self.trust.privacy, simulated=self.simulated)

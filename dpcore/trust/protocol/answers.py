@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ..._sealed import sealed
-from ...errors import DtypeError, FormatError
+from ...errors import DtypeError, FormatError, amount
 from .parameters import Protocol
 from .parts import check_kinds, check_together
 from .storage import HASH_BYTES, Reader, dumped
@@ -78,7 +78,7 @@ class Answer:
         _check.flag("simulated", self.simulated)
 
     def __repr__(self) -> str:
-        return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
+        return f"<Answer at {amount(self.cells.size, 'cell')}, about {self.reports} reports>"
 
     def to_bytes(self) -> bytes:
         """Return the answer as bytes, for whoever has asked (docs/guides/wire.md).

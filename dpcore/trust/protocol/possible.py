@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import ParameterError
+from ...errors import ParameterError, amount
 from .parameters import Protocol
 from .rounds import VectorsRound
 from .trust_models import WithVectors, names_of
@@ -27,4 +27,4 @@ def check_reports(protocol: Protocol, reports: int) -> None:
     least, most = protocol.least_reports, protocol.most_reports
     if reports < least or (most is not None and reports > most):
         wanted = f"at least {least}" if most is None else f"{least} to {most}"
-        raise RoundError(f"the sums are of {reports} reports, but {wanted} are needed")
+        raise RoundError(f"the sums are of {amount(reports, 'report')}, but {wanted} are needed")

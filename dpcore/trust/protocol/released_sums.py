@@ -14,7 +14,7 @@ from ...curves import forms
 from ...curves.provenance import check_provenance
 from ...curves.shown import cost, line
 from ...curves.stored import Stored
-from ...errors import ParameterError
+from ...errors import ParameterError, amount
 from ...privacy.guarantees import Privacy
 from ..functions.function import Function, function_from
 from .partial_sums import PartialSum, of_all_servers
@@ -96,7 +96,7 @@ class ReleasedSum(Stored):
 
     def __repr__(self) -> str:
         records = "" if self.n is None else f"n = {self.n}, "
-        what = f"{self.total.size} values of {self.function.name}"
+        what = f"{amount(self.total.size, 'value')} of {self.function.name}"
         return line("ReleasedSum", f"{what}, {records}{cost(self.privacy)}")
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import DtypeError, ParameterError
+from ...errors import DtypeError, ParameterError, amount
 from ...noise.sources import source
 from . import storage, wire
 from .admission import admitted, check_disjoint, checked_ids
@@ -128,7 +128,7 @@ class Server:
         self._turns = Turns()
 
     def __repr__(self) -> str:
-        return f"<Server: {self.accepted} reports, {self._waiting} of them waiting>"
+        return f"<Server: {amount(self.accepted, 'report')}, {self._waiting} of them waiting>"
 
     @property
     def protocol(self) -> Protocol:
