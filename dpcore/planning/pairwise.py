@@ -202,7 +202,8 @@ def pairwise_tests(
     if reference is not None:
         if not _has(curves, reference):
             raise ParameterError("reference", reference, "must be the label of a curve")
-        pairs = [(label, reference) for label in labels if label != reference]
+        own = next(label for label in labels if label == reference)  # 1, where 1.0 is given
+        pairs = [(label, own) for label in labels if label != reference]
     tests = [
         two_sample_test(
             curves[first],

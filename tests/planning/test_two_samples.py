@@ -197,6 +197,8 @@ def test_groups_are_tested_against_one():
     found = dp.pairwise_tests(dict(groups()), "wasserstein", reference=3, simulations=99)
     assert found.pairs == ((1, 3), (2, 3))
     assert found.adjusted_pvalues.tolist() == [0.02, 0.02]
+    found = dp.pairwise_tests(groups(), reference=True, simulations=19)
+    assert repr(found.pairs) == "((2, 1), (3, 1))"  # the label of the group, and not an equal one
 
 
 # --- what is refused, and what is not charged
