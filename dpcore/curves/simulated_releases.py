@@ -313,5 +313,6 @@ def root_mean_square_errors(
     for some in blocks(replicates, max(truth.size for truth in truths)):
         rows = some.stop - some.start
         drawn = [draw(simulation, rows, rng) for simulation in simulations]
-        squares += np.sum((read(*drawn) - true) ** 2, axis=0)
+        with np.errstate(over="ignore"):  # of numbers as far as doubles go
+            squares += np.sum((read(*drawn) - true) ** 2, axis=0)
     return np.asarray(np.sqrt(squares / replicates))

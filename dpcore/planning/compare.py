@@ -234,7 +234,8 @@ def _differences(
     first, second = (
         released.quantiles(rows, p) for released, rows in zip(pair, counts, strict=True)
     )
-    return first - second
+    with np.errstate(over="ignore"):  # of values as far as doubles go
+        return np.asarray(first - second)
 
 
 def _of_one_population(
@@ -269,8 +270,9 @@ def _reach(
         first, second = (
             released.ends(rows, p) for released, rows in zip(pair, counts, strict=True)
         )
-        lows.append(first[0] - second[1])
-        highs.append(first[1] - second[0])
+        with np.errstate(over="ignore"):
+            lows.append(first[0] - second[1])
+            highs.append(first[1] - second[0])
     tail = (1.0 - level) / 2
     return _least_of(np.concatenate(lows), tail), -_least_of(-np.concatenate(highs), tail)
 

@@ -144,6 +144,11 @@ def test_numbers_of_curves_over_grids_as_far_as_doubles_go(ends, epsilon, isoton
     law = np.linspace(0.0, 1.0, 3)
     test = dp.goodness_of_fit(curve, lambda _: law, "wasserstein", simulations=19)
     assert test.pvalue > 0.0
+    other = dp.cdf([ends[0]] * 30, grid, mechanism, isotonic=isotonic, rng=rng)
+    found = dp.compare(curve, other, simulations=19, rng=rng)
+    assert np.all(found.population_interval.low <= found.population_interval.high)
+    low, high = dp.interval(curve, lambda own: own.quantile(0.5), replicates=9)
+    assert low < high
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
