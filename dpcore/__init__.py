@@ -75,6 +75,7 @@ if _TYPE_CHECKING:
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
     from .releases.table import table, table_from_counts
+    from .reports.report import report
     from .summaries.grid import Grid
     from .summaries.group_counts import group_counts
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
@@ -151,6 +152,7 @@ __all__ = [
     "project",
     "project_sums",
     "quantiles",
+    "report",
     "residual_plot",
     "roc_curve",
     "score_counts",
@@ -254,6 +256,7 @@ _HOMES = {
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
     "releases.table": ("table", "table_from_counts"),
+    "reports.report": ("report",),
     "summaries.grid": ("Grid",),
     "summaries.group_counts": ("group_counts",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "hosmer-lemeshow": "release the Hosmer-Lemeshow test of predicted probabilities",
     "residuals": "release residuals against predicted values",
     "compare": "compare two stored distributions",
+    "report": "write a page of HTML about stored releases",
     "budget": "make a budget in a file, or show what was spent",
     "study": "run a Monte Carlo study, or list them",
     "warm": "compile everything now, so that first uses do not wait",

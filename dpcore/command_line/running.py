@@ -231,7 +231,7 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
         return "--out" if is_out and not is_study else "FILE"
-    for name in ("budget", "json", "plot"):  # the budget is opened first
+    for name in ("budget", "json", "plot", "html"):  # the budget is opened first
         given = getattr(options, name, None)
         if given is not None and os.path.abspath(given) == os.path.abspath(file):
             return f"--{name}"

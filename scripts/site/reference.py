@@ -64,7 +64,7 @@ PAGES: Final = (
         "dpcore",
         "combine average compare Comparison chi_square_test goodness_of_fit two_sample_test"
         " equivalence_test DistributionTest pairwise_tests PairwiseTests interval"
-        " simultaneous_band smooth Smoothing",
+        " simultaneous_band smooth Smoothing report",
     ),
     _page(
         "distances",

@@ -69,7 +69,7 @@ def test_a_picture_begins_at_the_lower_end(grid, begins):
 def test_a_fine_grid_is_drawn_in_steps_that_can_be_seen(tmp_path):
     fine = dp.cdf([0.3, 0.6], dp.Grid.uniform(0, 1, 2**18), epsilon=1.0)
     ax = fine.plot()
-    assert ax.lines[0].get_xdata().size == 2**13 + 1  # with the rise
+    assert ax.lines[0].get_xdata().size - 2**13 in (0, 1)  # with a rise, unless noise hides it
     assert ax.lines[0].get_xdata()[-1] == 1
     ax.figure.savefig(tmp_path / "fine.png")
 

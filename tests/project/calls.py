@@ -179,6 +179,7 @@ call(
     mechanism=None,
     simulations=19,
 )
+call(dp.report, results=MEAN, level=0.9)
 call(dp.chi_square_test, counts=CATEGORIES, other=[0.5, 0.5], simulations=19)
 call(dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")).interval, level=0.9)
 call(CATEGORIES.interval, level=0.9)
