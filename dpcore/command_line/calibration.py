@@ -11,8 +11,8 @@ import numpy as np
 import dpcore
 
 from ..curves.confidence import Interval, deviations
+from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored
 from ..planning.score_grid import score_grid
 from ..statistics.binning import equi_depth_bins, uniform_bins

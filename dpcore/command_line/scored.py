@@ -13,9 +13,9 @@ import dpcore
 
 from ..curves.confidence import Interval
 from ..curves.likely_mistakes import named
+from ..curves.own_mechanism import Releases
 from ..curves.score_groups import GroupedScores
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
-from ..curves.simulated_releases import Releases
 from ..planning.most_accurate import most_accurate
 from ..planning.score_grid import (
     grid_of_groups,

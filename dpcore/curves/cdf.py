@@ -26,6 +26,7 @@ from .confidence import (
     band_of,
     deviations,
     deviations_of_noise,
+    reach,
     reached_in,
 )
 from .inversion import (
@@ -39,6 +40,7 @@ from .inversion import (
     within,
     within_cubic,
 )
+from .own_mechanism import REPLICATES, Releases, check_released
 from .provenance import check_provenance, fresh_identifier
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
@@ -56,6 +58,7 @@ Several = NDArray[Any] | Sequence[Any]
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
 _MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, too
 _MOST_BINS: Final = 2**24
+_BLOCK: Final = 2**20  # counts whose noise is simulated at once
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 _FAR: Final = 2.0**1000
 
@@ -601,18 +604,24 @@ class CDF(Stored):
         """
         return float_or_array(self.grid.shown_differences(np.asarray(self._deviation())))
 
-    def mean_interval(self, level: float = 0.95) -> Interval[Any]:
+    def mean_interval(
+        self, level: float = 0.95, mechanism: Releases | None = None
+    ) -> Interval[Any]:
         """Return a confidence interval for the mean of the records themselves.
 
         It accounts for noise alone. Records may lie anywhere in their cells, so it is on average at
-        least one cell wide. A curve does not know how the noise of different counts is correlated.
-        So the interval uses the largest possible standard deviation, that of full correlation, and
-        covers more often than the level says (docs/measured/intervals.md).
+        least one cell wide (docs/measured/intervals.md has its coverage).
 
         Parameters
         ----------
         level
             Of confidence, between 0 and 1.
+        mechanism
+            The mechanism that released the curve, if its errors are noise alone, at least at the
+            curve's ``knots``: this noise is simulated.
+            ``dpcore.mechanisms.from_curve`` makes it again. None: a curve does not know how the
+            noise of different counts is correlated. So the interval uses the largest possible
+            standard deviation, that of full correlation, and covers more often than the level says.
 
         Returns
         -------
@@ -635,9 +644,11 @@ class CDF(Stored):
         >>> round(low, 2), round(high, 2)
         (48.95, 50.95)
         """
-        return self._mean_interval(level, 0.0)
+        return self._mean_interval(level, 0.0, mechanism)
 
-    def population_mean_interval(self, level: float = 0.95) -> Interval[Any]:
+    def population_mean_interval(
+        self, level: float = 0.95, mechanism: Releases | None = None
+    ) -> Interval[Any]:
         """Return a confidence interval for the mean of the population that records come from.
 
         It accounts for noise and sampling. The records are taken as independent draws from the
@@ -648,11 +659,13 @@ class CDF(Stored):
         ----------
         level
             Of confidence, between 0 and 1.
+        mechanism
+            As in ``mean_interval``.
 
         Raises
         ------
         DtypeError, ParameterError
-            level is not as above.
+            level is not as above, or the mechanism is not the one that the curve names.
 
         Examples
         --------
@@ -663,7 +676,7 @@ class CDF(Stored):
         >>> round(low, 2), round(high, 2)
         (47.16, 52.74)
         """
-        return self._mean_interval(level, self._deviation() / math.sqrt(self.n))
+        return self._mean_interval(level, self._deviation() / math.sqrt(self.n), mechanism)
 
     def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
         """Return the numbers of records in bins, and the edges of the bins, as numpy.histogram.
@@ -1101,23 +1114,70 @@ class CDF(Stored):
         around = (centres - np.sum(masses * centres)) ** 2
         return math.sqrt(float(np.sum(masses * (around + inside / 12)))) * unit
 
-    def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
-        """Return the ends of the interval. The noise of F_k has the width of a cell as weight."""
+    def _mean_interval(
+        self, level: float, sampling: float, mechanism: Releases | None
+    ) -> Interval[Any]:
+        """Return the ends of the interval, for the least and the largest places in cells."""
         curve = self._monotone()  # masses below 0 would exchange the ends of wide cells
-        width, masses, share = deviations(level), curve._masses(), curve.counts / self.n
-        of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
         *places, unit = cell_ends(self.grid, self._are_whole)
-        reach = places[0][0] * unit, places[1][-1] * unit
-        ends = []
-        for sign, place in zip((-1.0, 1.0), places, strict=True):
-            steps = np.diff(place)
-            noise = np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps)
-            mean = np.sum(masses * place) + sign * width * math.hypot(noise, sampling / unit)
-            with np.errstate(over="ignore"):
-                ends.append(np.asarray(np.clip(mean * unit, *reach)))
+        means = [float(np.sum(curve._masses() * place)) for place in places]
+        sampling /= unit
+        if mechanism is None or not np.isfinite(self.noise_deviation).all():
+            width = deviations(level)
+            reaches = [width * math.hypot(self._noise_of_mean(each), sampling) for each in places]
+            low, high = means[0] - reaches[0], means[1] + reaches[1]
+        else:
+            released = self.as_released() if self.raw is not None else self
+            width = deviations_of_noise(level, self.privacy)
+            errors = released._simulated_noise_of_mean(mechanism, places)
+            low, high = (
+                float(np.sum(released._masses() * place))
+                + sign * reach(width, math.hypot(error, sampling), released._hidden(place, sign))
+                for error, place, sign in zip(errors, places, (-1.0, 1.0), strict=True)
+            )
+            low, high = min(low, means[0]), max(high, means[1])
+        first, last = float(places[0][0]), float(places[1][-1])
+        with np.errstate(over="ignore"):
+            ends = [np.asarray(np.clip(end, first, last) * unit) for end in (low, high)]
         if not math.isfinite(self.grid.start):
             ends[0] = np.asarray(-np.inf)
         return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
+
+    def _noise_of_mean(self, place: NDArray[np.float64]) -> float:
+        """Return the largest deviation of a mean. The noise of F_k has the width of a cell."""
+        share, steps = self._monotone().counts / self.n, np.diff(place)
+        of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
+        return float(np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps))
+
+    def _simulated_noise_of_mean(
+        self, mechanism: Releases, places: Sequence[NDArray[np.float64]]
+    ) -> list[float]:
+        """Return the deviations of raw means, for two places in cells, by simulated noise."""
+        check_released("curve", self, mechanism)
+        at, knots = np.arange(self.grid.size), self.knots
+        # One curve has one interval. Its counts are public.
+        rng = np.random.default_rng(np.asarray(self.counts, np.float64).view(np.uint32))
+        share, steps = self.counts / self.n, np.diff(np.stack(places), axis=1)
+        squares, rows = np.zeros(2), max(1, _BLOCK // at.size)
+        for start in range(0, REPLICATES, rows):
+            drawn = min(rows, REPLICATES - start)
+            noise = mechanism.simulated_noise(at.size, drawn, rng, knots=knots, n=self.n)
+            if knots is not None:
+                ends = np.append(-1, knots)
+                noise = np.stack([np.interp(at, ends, np.append(0.0, row)) for row in noise])
+            of_shares = (noise - share * noise[:, -1:])[:, :-1] / self.n
+            squares += np.array([np.sum(np.sum(of_shares * own, axis=1) ** 2) for own in steps])
+        deviations_of_means: list[float] = np.sqrt(squares / REPLICATES).tolist()
+        return deviations_of_means
+
+    def _hidden(self, place: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
+        """Return how far the records of each run between knots may move a mean of places, (K,)."""
+        if self.knots is None:
+            return np.empty(0)
+        masses, starts = self._masses(), np.append(0, self.knots[:-1] + 1)
+        farthest = place[self.knots] if sign > 0.0 else place[starts]
+        own, seen = (np.add.reduceat(each, starts) for each in (masses, masses * place))
+        return np.maximum(sign * (own * farthest - seen), 0.0)
 
     def _up_to(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of records up to each edge, with parts of cells."""

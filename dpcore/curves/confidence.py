@@ -21,6 +21,7 @@ __all__ = [
     "deviations_at_once",
     "deviations_of_noise",
     "from_neighbours",
+    "reach",
     "reached_in",
 ]
 
@@ -194,6 +195,24 @@ def at_knots(knots: NDArray[np.int64] | None, size: int) -> NDArray[np.bool_]:
     known = np.zeros(size, np.bool_)
     known[knots] = True
     return known
+
+
+def reach(width: float, deviation: float, hidden: NDArray[np.float64]) -> float:
+    """Return how far a number may be off, by a normal error and by what is hidden between knots.
+
+    Parameters
+    ----------
+    width
+        How many deviations of errors count.
+    deviation
+        That of the normal error.
+    hidden
+        (G,) the farthest that the records in each run between knots may move the number. Runs are
+        independent, so each counts as an error with this deviation, but all together as no more
+        than their sum.
+    """
+    at_most = width * deviation + float(hidden.sum())
+    return min(width * math.hypot(deviation, *hidden.tolist()), at_most)
 
 
 def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) -> tuple[int, int]:

@@ -11,13 +11,8 @@ import numpy as np
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import (
-    REPLICATES,
-    Releases,
-    Simulation,
-    check_released,
-    root_mean_square_errors,
-)
+from ..curves.own_mechanism import REPLICATES, Releases, check_released
+from ..curves.simulated_releases import Simulation, root_mean_square_errors
 from ..errors import ParameterError
 from ..privacy.guarantees import of_clients
 from .descriptions import from_curve

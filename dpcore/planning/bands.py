@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
-from ..curves.simulated_releases import Releases, Simulation, blocks
+from ..curves.own_mechanism import Releases
+from ..curves.simulated_releases import Simulation, blocks
 from ..mechanisms.simulated_deviation import simulation_of
 from ..statistics.roc import ROC, Band
 from .interval import Target

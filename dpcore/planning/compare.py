@@ -14,9 +14,9 @@ from .._sealed import sealed
 from ..curves import forms
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
+from ..curves.own_mechanism import Releases
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
-from ..curves.simulated_releases import Releases
 from ..curves.stored import Stored
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import Releases, Simulation, blocks
+from ..curves.own_mechanism import Releases
+from ..curves.simulated_releases import Simulation, blocks
 from .differences import Distance, shares
 from .distribution_tests import DistributionTest
 from .released_pairs import Released, released_pair

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import Releases, Simulation, blocks
+from ..curves.own_mechanism import Releases
+from ..curves.simulated_releases import Simulation, blocks
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
 from ..summaries.grid import Grid

@@ -14,14 +14,10 @@ from .. import _check
 from ..curves.cdf import CDF
 from ..curves.combination import are_one_release
 from ..curves.confidence import Interval, deviations
+from ..curves.own_mechanism import REPLICATES, Releases
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
-from ..curves.simulated_releases import (
-    REPLICATES,
-    Releases,
-    Simulation,
-    root_mean_square_errors,
-)
+from ..curves.simulated_releases import Simulation, root_mean_square_errors
 from ..curves.table import Table
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.simulated_deviation import simulation_of

@@ -15,7 +15,7 @@ from .._sealed import sealed
 from ..curves import forms
 from ..curves.by_groups import LABEL, labels_in_frame
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import Releases
+from ..curves.own_mechanism import Releases
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError, amount
 from .differences import Statistic

@@ -13,7 +13,8 @@ from .. import _check
 from ..curves.cdf import CDF
 from ..curves.combination import are_one_release
 from ..curves.inversion import are_whole, crossings, places
-from ..curves.simulated_releases import Releases, Simulation, blocks
+from ..curves.own_mechanism import Releases
+from ..curves.simulated_releases import Simulation, blocks
 from ..errors import ParameterError
 from ..mechanisms.simulated_deviation import simulation_of
 

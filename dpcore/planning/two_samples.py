@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.simulated_releases import Releases
+from ..curves.own_mechanism import Releases
 from .differences import Distance, Statistic, share_beyond, shares
 from .distribution_tests import DistributionTest
 from .released_pairs import Released, populations, released_pair, simulated_pairs

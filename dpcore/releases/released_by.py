@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import Releases
 from ..errors import ParameterError
 from ..mechanisms import Mechanism, from_curve
 from ..summaries.grid import Grid

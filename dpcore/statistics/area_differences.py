@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from .. import _check
-from ..curves.confidence import Interval, deviations
+from ..curves.confidence import Interval, deviations, reach
 from ..curves.provenance import Noises
 from ..errors import ParameterError
-from .areas import reach
 from .roc import ROC
 
 __all__ = ["auc_difference_interval", "population_auc_difference_interval"]

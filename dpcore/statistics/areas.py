@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curves.confidence import Interval
+from ..curves.confidence import Interval, reach
+from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import Releases, Simulation, root_mean_square_errors
+from ..curves.simulated_releases import Simulation, root_mean_square_errors
 from .binning import share
 
-__all__ = ["BucketedScores", "Slopes", "Ties", "area_of", "reach", "slopes_of"]
+__all__ = ["BucketedScores", "Slopes", "Ties", "area_of", "slopes_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
@@ -172,23 +173,6 @@ class BucketedScores:
         sums += of_negatives[-1] * abs(area * total_positives - tie[-1] * positives[-1])
         sums += of_positives[-1] * abs((1.0 - area) * total_negatives - rest[-1] * negatives[-1])
         return float(sums) / (total_negatives * total_positives)
-
-
-def reach(width: float, deviation: float, hidden: Reals) -> float:
-    """Return how far an area may be off, by a normal error and by what is hidden between knots.
-
-    Parameters
-    ----------
-    width
-        How many deviations of errors count.
-    deviation
-        That of the normal error.
-    hidden
-        (G,) the farthest that each run between knots may move the area. Runs are independent, so
-        each counts as an error with this deviation, but all together as no more than their sum.
-    """
-    at_most = width * deviation + float(hidden.sum())
-    return min(width * math.hypot(deviation, *hidden.tolist()), at_most)
 
 
 def _variance(values: Reals, weights: Reals) -> float:

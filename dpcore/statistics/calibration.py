@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
+from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
-from ..curves.simulated_releases import Releases, Simulation, check_released
+from ..curves.simulated_releases import Simulation
 from ..curves.stored import Stored, one_of
 from ..errors import amount
 from ..privacy.guarantees import Privacy

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..curves.confidence import Interval, deviations
+from ..curves.own_mechanism import REPLICATES, Releases
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import REPLICATES, Releases, Simulation, blocks
+from ..curves.simulated_releases import Simulation, blocks
 from .binning import Bins, Cells
 from .calibration import expected_calibration_error
 from .calibration_gaps import Gaps

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..curves.confidence import Interval, deviations, deviations_of_noise
+from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
-from ..curves.simulated_releases import Releases, check_released
 from .binning import share
 from .share_intervals import Spread, neighbours_of, released_classes, share_interval
 

@@ -15,9 +15,10 @@ from .. import _check
 from .._sealed import sealed
 from .._threads import on_threads, one_processor
 from ..curves import forms
+from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
-from ..curves.simulated_releases import Releases, Simulation, blocks, check_released
+from ..curves.simulated_releases import Simulation, blocks
 from ..curves.stored import Stored, dumped, made, one_of
 from ..errors import DtypeError, ParameterError, amount
 from ..noise.sources import source

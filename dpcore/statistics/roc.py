@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves import forms
 from ..curves.confidence import Interval, around, deviations, deviations_of_noise, from_neighbours
+from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
-from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy

@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 
 from .. import _check
 from ..curves import forms
-from ..curves.confidence import Interval, deviations
+from ..curves.confidence import Interval, deviations, reach
+from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
-from ..curves.simulated_releases import Releases, check_released
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError, amount
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
-from .areas import BucketedScores, area_of, reach
+from .areas import BucketedScores, area_of
 from .binning import Bins, equi_depth_bins, uniform_bins
 
 __all__ = ["IntervalKind", "ScoreHistogram"]

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
-from ..curves.simulated_releases import Releases, Simulation, blocks
+from ..curves.simulated_releases import Simulation, blocks
 
 __all__ = ["Neighbours", "Spread", "neighbours_of", "released_classes", "share_interval"]
 

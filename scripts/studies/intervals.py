@@ -160,7 +160,7 @@ def quantiles_and_means(shape: str, curve: str, n: int, rng: Rng) -> dict[str, f
         inside = (low <= true) & (true <= high)
         found |= {f"{whose}, {p:g}": each for p, each in zip(PROBABILITIES, inside, strict=True)}
         mean = float(np.sum(of * (grid.positions - 0.5 / CELLS)))
-        least, most = interval_of_mean(LEVEL)
+        least, most = interval_of_mean(LEVEL, from_curve(released))
         found[f"{whose}, mean"] = least <= mean <= most
     return found
 
@@ -235,8 +235,8 @@ def main() -> None:
         " those of `scripts/study.py regret`.",
         pivot(of_bands, {"shape": "{}"}, {"n": "n = {:,}"}, band),
         "## Quantiles and means",
-        "The intervals are `curve.quantile_interval(p)` and `curve.mean_interval()`. After the"
-        " semicolon they are `curve.population_quantile_interval(p)` and"
+        "The intervals are `curve.quantile_interval(p)` and `curve.mean_interval()`, which is given"
+        " the mechanism. After the semicolon they are `curve.population_quantile_interval(p)` and"
         " `curve.population_mean_interval()`, for the shape from which the records are drawn. There"
         f" are {CELLS:,} cells, {replicates(of_others)} releases of each case, each of new records,"
         f" and epsilon = {EPSILON:g}. The first number shows how many intervals contain the"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms import Dyadic, Hierarchy, Histogram, NoNoise, ToeplitzGaussian
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise, ToeplitzGaussian
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 128)
@@ -94,6 +95,45 @@ def test_times_have_means():
     low, high = curve.population_mean_interval()
     assert low < curve.mean() < high
     assert curve.histogram(2)[0].tolist() == [184.0, 182.0]  # 2 July, on the edge, is in the first
+
+
+@pytest.mark.needs_jit
+@pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
+@pytest.mark.parametrize("mechanism", [Hierarchy(0.3), Dawa(0.3)], ids=str)
+def test_intervals_of_means_by_the_mechanism_cover_and_are_narrower(mechanism):
+    rng, covered, ratios, releases = RNG(6), np.zeros(2), [], 60
+    for _ in range(releases):
+        values = np.where(rng.random(1000) < 0.3, 0.307, rng.beta(2, 5, 1000))
+        curve = dp.cdf(values, GRID, mechanism, rng=rng)
+        found = [
+            interval(0.9, mechanism)
+            for interval in (curve.mean_interval, curve.population_mean_interval)
+        ]
+        truths = values.mean(), 0.3 * 0.307 + 0.7 * 2 / 7
+        covered += [low <= true <= high for (low, high), true in zip(found, truths, strict=True)]
+        for low, high in found:
+            assert low <= curve.mean() <= high
+        low, high = curve.mean_interval(0.9)
+        ratios.append((found[0].high - found[0].low) / (high - low))
+    assert covered.min() / releases >= 0.9 - 3 * math.sqrt(0.09 / releases)
+    assert np.median(ratios) < 0.9
+
+
+def test_records_between_knots_may_be_anywhere():
+    grid = dp.Grid.uniform(0, 1, 4)
+    curve = dp.cdf_from_counts(np.array([2, 2, 4, 0]), grid, NoNoise(), isotonic=False)
+    knots = np.array([1, 3])
+    line = np.array([2.0, 4.0, 6.0, 8.0])
+    curve = replace(curve, counts=line, knots=knots)
+    low, high = curve.mean_interval(mechanism=NoNoise())
+    assert low == pytest.approx((4 * 0.0 + 4 * 0.5) / 8)  # all at the lower ends of the two runs
+    assert high == pytest.approx((4 * 0.5 + 4 * 1.0) / 8)
+
+
+def test_a_mean_takes_only_the_curves_own_mechanism():
+    curve = dp.cdf([0.5] * 9, GRID, Hierarchy(1.0))
+    with pytest.raises(dp.ParameterError, match="must be the curves' own"):
+        curve.mean_interval(mechanism=Hierarchy(2.0))
 
 
 @pytest.mark.sample(2)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.curves.confidence import reach
 from dpcore.curves.simulated_releases import Simulation
 from dpcore.mechanisms import Dawa, Hierarchy, NoNoise
 from dpcore.statistics import ROC
-from dpcore.statistics.areas import BucketedScores, area_of, reach
+from dpcore.statistics.areas import BucketedScores, area_of
 
 GRID = dp.Grid.uniform(0, 1, 64)
 
