@@ -20,7 +20,15 @@ from ..privacy.guarantees import Privacy, within_group
 from ..privacy.spending import called
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
-from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
+from .queries import (
+    CELLS_PER_DRAW,
+    THROUGH,
+    Between,
+    in_units,
+    noise_of,
+    rho_of_counts,
+    variance_of,
+)
 
 __all__ = ["AdaptiveQuantiles"]
 
@@ -218,6 +226,10 @@ class AdaptiveQuantiles(Mechanism):
         )
         return thresholds, answers
 
+    def _rho(self, size: int) -> Fraction:
+        asked = self.questions(size)
+        return rho_of_counts(self._budget(), asked, asked) if asked else Fraction(0)
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         return self._asking(exact[np.newaxis])
 
@@ -255,6 +267,9 @@ class _Server(Mechanism):
 
     def _budget(self) -> Allowance:
         return self.mechanism._budget()
+
+    def _rho(self, size: int) -> Fraction:
+        return self.mechanism._rho(size)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         return self.mechanism._asking(self.sites)

@@ -6,6 +6,7 @@ it, instead of asking which one it is.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
@@ -22,7 +23,7 @@ from ..curves.cdf import check_knots
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours, Privacy, Relation, of_public_size
+from ..privacy.guarantees import Neighbours, Privacy, Relation, double_above, of_public_size
 from ..privacy.spending import spending, unwatched
 from ..summaries.grid import MOST_CELLS
 
@@ -166,6 +167,27 @@ class Mechanism(ABC):
         """The guarantee of one release with cryptographic noise."""
         return _guarantee(self._budget())
 
+    def privacy_for(self, size: int) -> Privacy:
+        """Return the guarantee of one release of N cells: ``privacy``, and the rho of its noise.
+
+        Releases state and charge it. The rho is far below epsilon^2 / 2 if many counts have noise.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Hierarchy
+        >>> privacy = Hierarchy(epsilon=1.0).privacy_for(1024)
+        >>> privacy.epsilon, round(privacy.rho, 3)
+        (1.0, 0.085)
+        """
+        own, rho = self.privacy, self._rho(_check.integer("size", size, 1, MOST_CELLS))
+        if rho is None or own.epsilon is None or own.epsilon == math.inf:
+            return own
+        return replace(own, rho=double_above(rho))
+
+    def _rho(self, size: int) -> Fraction | None:
+        """Return the rho of the noise on N cells, from its laws; None if nothing more is known."""
+        return None
+
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
 
@@ -270,7 +292,7 @@ class Mechanism(ABC):
 
         def cost() -> Privacy:
             releases = max(repeat, len(exact))
-            return releases * replace(self.privacy, simulated=rng is not None)
+            return releases * replace(self.privacy_for(exact.shape[1]), simulated=rng is not None)
 
         with spending(cost, f"{type(self).__name__}.release"):
             out = self._released(exact, max(repeat, exact.shape[0]), work, stream, threads)
@@ -323,7 +345,8 @@ class Mechanism(ABC):
         own, exact = type(self), self._checked_rows(counts)
         if own.release_with_deviation is not Mechanism.release_with_deviation:
             self.noise_deviation(exact.shape[1])  # refuses a budget too small for any row
-            cost = len(exact) * replace(self.privacy, simulated=rng is not None)
+            own_cost = replace(self.privacy_for(exact.shape[1]), simulated=rng is not None)
+            cost = len(exact) * own_cost
             with spending(cost, f"{own.__name__}.release_rows"):  # of all rows, or of none
                 each = [self.release_with_deviation(row, rng=rng) for row in exact]
             released, deviations, knots = zip(*each, strict=True)

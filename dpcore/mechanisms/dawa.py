@@ -126,6 +126,16 @@ class Dawa(Mechanism):
             stages.hierarchy.tree(size)  # with the largest possible number of buckets
         return np.full(size, np.inf)
 
+    def _rho(self, size: int) -> Fraction:
+        """Return a bound for all buckets and any public n (docs/proofs/dawa.md, section 3)."""
+        budget = self._budget()
+        if budget.epsilon is None:
+            assert budget.rho is not None
+            return budget.rho
+        given = _SHARES if isinstance(self.split, str) else (Fraction(self.split),)
+        shares = [share**2 / 2 + (1 - share) ** 2 / (2 * budget.moved) for share in given]
+        return budget.epsilon**2 * max(*shares, Fraction(1, 2 * budget.moved))
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
 
@@ -176,7 +186,7 @@ class Dawa(Mechanism):
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as in ``release``
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
-        with releasing(self.privacy, "Dawa.release", rng):
+        with releasing(self.privacy_for(exact.size), "Dawa.release", rng):
             buckets = records.find_buckets(stream)
             ends, tree = records.count_buckets(buckets.edges, stream)
         errors = deviation(buckets, tree, ends)

@@ -18,7 +18,7 @@ from ..kernels.trees import dyadic as kernels
 from ..kernels.trees.resistance import largest_resistance
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
-from ..privacy.allowance import Law
+from ..privacy.allowance import Law, rho_of
 from ..privacy.lattice import integer_noise, least_deviation
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
@@ -222,6 +222,16 @@ class Dyadic(Mechanism):
         errors = np.full(size, self.variance(size) ** 0.5)
         errors[-1] = 0.0
         return errors
+
+    def _rho(self, size: int) -> Fraction:
+        """Return the rho of a shortest path's flow, or of an electrical one."""
+        law, _ = self.noise(size)
+        if law is None:
+            return Fraction(0)
+        base = min(self.base, size)
+        if self._is_gaussian:
+            return rho_of(law, _gaussian_change(size - 1, base)[1])
+        return rho_of(law, _graph_diameter(size - 1, base))
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, unit = self.noise(exact.size)

@@ -262,6 +262,9 @@ class Hierarchy(Mechanism):
             (parameters["branching"],) = branching  # one for all levels: the text is the same
         return super(Hierarchy, cls).from_description(parameters, relation)
 
+    def _rho(self, size: int) -> Fraction:
+        return self.tree(size).rho
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
         nodes = tree.node_sums(exact)

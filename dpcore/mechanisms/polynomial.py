@@ -225,7 +225,8 @@ class PolynomialProjection(Mechanism):
         missed = _check.finite("approximation", approximation)
         if missed < 0.0:
             raise ParameterError("approximation", missed, "must be 0 or more")
-        (law, bits), asked = self.noise(), self.scheme
+        lattice, asked = self.noise(), self.scheme
+        law, bits = lattice.law, lattice.bits
         axes, often = asked.spectrum(), math.log(1.0 / fails)
         size = axes.sum() + 2.0 * math.sqrt(often * (axes @ axes)) + 2.0 * often * axes[-1]
         noise = math.sqrt(float(law.sigma_squared) * 4.0**-bits * size)
@@ -296,7 +297,7 @@ class PolynomialProjection(Mechanism):
         if exact.shape != wanted:
             raise ParameterError("sums", exact.shape, f"must have shape {wanted}")
         self.noise()  # refuses a budget that is too small before it is charged
-        cost = replace(self.privacy, simulated=stream.simulated)
+        cost = replace(self.privacy_for(1), simulated=stream.simulated)
         with spending(cost, "PolynomialProjection.release_totals"):
             totals: NDArray[np.int64] = self._noisy_totals(exact, 1, stream)[0]
         return totals
@@ -305,11 +306,15 @@ class PolynomialProjection(Mechanism):
         self, sums: NDArray[np.int64], rows: int, stream: Source
     ) -> NDArray[np.int64]:
         """Return (rows, m) noisy totals, in units of the lattice, from exact sums."""
-        law, bits = self.noise()
+        noise = self.noise()
+        law, bits = noise.law, noise.bits
         noisy = np.empty((rows, len(self.scheme.scales)), np.int64)
         law.fill(noisy.reshape(-1), stream)
         noisy += np.array(self.scheme.totals(sums, bits), np.int64)
         return noisy
+
+    def _rho(self, size: int) -> Fraction:
+        return self.noise().rho
 
     def _check_total(self, total: int, size: int) -> None:
         if total > MOST_RECORDS:  # it is public

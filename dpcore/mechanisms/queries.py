@@ -15,7 +15,7 @@ from .. import _check
 from .._documentation import documented
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
-from ..privacy.allowance import Allowance, Law
+from ..privacy.allowance import Allowance, Law, rho_of
 from ..privacy.lattice import lattice_noise
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
@@ -150,6 +150,10 @@ class HistogramQueries(Mechanism):
         noisy += in_units(np.add.reduceat(exact, starts), bits)
         return noisy
 
+    def _rho(self, size: int) -> Fraction:
+        bins = min(self.bins, size)
+        return rho_of_counts(self._budget(), 2, bins) if bins > 1 else Fraction(0)
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         n, ends = int(exact.sum()), np.append(0, self.ends(exact.size))
         unit = 2.0 ** -self.noise(exact.size)[1]
@@ -182,6 +186,13 @@ def noise_of(budget: Allowance, changes: int, questions: int) -> tuple[Law, int]
         return budget.law(changes), 0
     noise = lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS, are_whole=True)
     return noise.law, noise.bits
+
+
+def rho_of_counts(budget: Allowance, changes: int, questions: int) -> Fraction:
+    """Return the rho of the noise of ``noise_of``."""
+    if budget.stated is None:
+        return rho_of(budget.law(changes), changes)
+    return lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS, are_whole=True).rho
 
 
 def variance_of(law: Law | None, bits: int) -> float:

@@ -14,6 +14,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
+from ..privacy.allowance import rho_of
 from ..privacy.guarantees import Neighbours
 from ..privacy.lattice import integer_noise
 from ..summaries.grid import MOST_CELLS
@@ -143,6 +144,9 @@ class ToeplitzGaussian(Mechanism):
         if self._budget().total_is_public:
             variances[-1] = 0.0
         return np.asarray(np.sqrt(unit * np.maximum(variances, 0.0)))
+
+    def _rho(self, size: int) -> Fraction:
+        return rho_of(self.noise(size), self._factors(size).largest_change or Fraction(1))
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, factors = self.noise(exact.size), self._factors(exact.size)

@@ -13,7 +13,7 @@ from ..errors import DtypeError, ParameterError
 from ..kernels.trees import hierarchy as kernels
 from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
-from ..privacy.allowance import Allowance, Law
+from ..privacy.allowance import Allowance, Law, rho_of
 from ..privacy.whole_counts import spread_over_counts
 from .branching import Branching
 from .mean_errors import mean_prefix_variance
@@ -79,6 +79,12 @@ class Tree:
             return self if size == self.starts[-1] - self.starts[-2] else None
         children = np.append(-(-size // below), self.branching[1:])
         return replace(self, branching=children, starts=kernels.level_starts(size, children))
+
+    @property
+    def rho(self) -> Fraction:
+        """The rho of the noise: on each level neighbours differ in one count, or in two."""
+        changed = (2 if self.total_is_public else 1) * 4**self.bits
+        return sum((rho_of(law, changed) for law in self.laws), Fraction(0))
 
     @property
     def total_is_public(self) -> bool:

@@ -133,6 +133,9 @@ class MatchingPursuit(Mechanism):
         errors[-1] = 0.0
         return errors
 
+    def _rho(self, size: int) -> Fraction:
+        return self.noise(size).rho
+
     def _check_total(self, total: int, size: int) -> None:
         if total > MOST_RECORDS:  # it is public
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
@@ -141,7 +144,8 @@ class MatchingPursuit(Mechanism):
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         size, n = exact.size, int(exact.sum())
-        of, (law, bits) = span(self.dictionary, size), self.noise(size)
+        of, noise = span(self.dictionary, size), self.noise(size)
+        law, bits = noise.law, noise.bits
         sums, unit = exact @ of.steps >> (_BITS - bits), 2.0**-bits
         spread = math.sqrt(law.variance) * unit
         least = _PART * math.sqrt(2.0 * math.log(of.atoms.shape[1])) * spread

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian, DiscreteLaplace, rounded_up
 from .guarantees import Neighbours, Privacy, double_above, zcdp_rho
 
-__all__ = ["Allowance", "Law", "refuse_beside_mechanism"]
+__all__ = ["Allowance", "Law", "refuse_beside_mechanism", "rho_of"]
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -178,6 +178,19 @@ class Allowance:
     def _too_small(self, why: str) -> ParameterError:
         name, value = next(iter(self.describe().items()))
         return ParameterError(name, value, f"is too small: {why}")
+
+
+def rho_of(law: Law | None, squares: Fraction | int) -> Fraction:
+    """Return the rho of noise on integers whose squared differences add up to ``squares`` at most.
+
+    A difference of d in Laplace noise of scale s is (d / s)-private, and so has rho = (d / s)^2 / 2
+    (Bun & Steinke 2016, Proposition 1.4). Gaussian noise has d^2 / (2 sigma^2) (Canonne, Kamath &
+    Steinke 2020, Theorem 4). Rhos add up. None is no noise on what does not change.
+    """
+    if law is None:
+        return Fraction(0)
+    unit = law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma_squared
+    return Fraction(squares) / (2 * unit)
 
 
 def refuse_beside_mechanism(**stated: object) -> None:

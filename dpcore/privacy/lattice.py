@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
-from .allowance import Allowance
+from .allowance import Allowance, rho_of
 from .gaussian import gaussian_sigma
 from .guarantees import double_above
 
@@ -36,10 +36,18 @@ class LatticeNoise(NamedTuple):
         The law of the noise in each coordinate, in units of 2^-bits.
     bits
         The number of bits of the lattice.
+    change
+        The largest Euclidean distance of two neighbours' rounded totals, in units of 2^-bits.
     """
 
     law: DiscreteGaussian
     bits: int
+    change: float
+
+    @property
+    def rho(self) -> Fraction:
+        """The parameter of zero-concentrated differential privacy, without a delta."""
+        return rho_of(self.law, Fraction(self.change) ** 2)
 
     @property
     def variance(self) -> float:
@@ -82,7 +90,7 @@ def lattice_noise(
     bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
     rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
     units = (change * 2.0**bits + rounding) * _MARGIN
-    return LatticeNoise(_noise(budget, units, coordinates), bits)
+    return LatticeNoise(_noise(budget, units, coordinates), bits, units)
 
 
 @lru_cache(maxsize=256)

@@ -186,8 +186,8 @@ def cdf(
     >>> curve = dp.cdf(ages, dp.Grid.uniform(0, 120, 120), epsilon=1.0)
     >>> curve.quantile([0.25, 0.5, 0.75]).round(-1)
     array([30., 40., 50.])
-    >>> curve.privacy
-    Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
+    >>> print(curve.privacy)
+    epsilon = 1 (replace-one)
     """
     _check.unweighted("weights", weights)
     by_groups = by is not None or groups is not None
@@ -413,7 +413,7 @@ def check_description(mechanism: Mechanism, grid: Grid) -> None:
     """Refuse a mechanism that describes itself wrongly, before it spends anything."""
     deviation = np.asarray(mechanism.noise_deviation(grid.size), np.float64)
     ones = np.ones(grid.size, np.int64)
-    CDF(grid, ones, 1, mechanism.privacy, mechanism.describe(), deviation)
+    CDF(grid, ones, 1, mechanism.privacy_for(grid.size), mechanism.describe(), deviation)
 
 
 def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:
@@ -453,7 +453,7 @@ def raw_rows(
     totals = counts.sum(axis=1)
     mechanisms, kind_of = _mechanisms_of(totals, chosen)
     # Groups share no records, so this is the cost of all curves together.
-    costs = [within_group(mechanism.privacy) for mechanism in mechanisms]
+    costs = [within_group(mechanism.privacy_for(grid.size)) for mechanism in mechanisms]
     privacy = reduce(operator.or_, costs)
     for mechanism in mechanisms:
         check_description(mechanism, grid)
@@ -538,7 +538,7 @@ def _release(
     cost: Privacy | None = None,
 ) -> CDF:
     mechanism = chosen(int(counts.sum()))  # n is public, or the choice does not use it
-    privacy = mechanism.privacy if cost is None else cost
+    privacy = mechanism.privacy_for(grid.size) if cost is None else cost
     public = of_public_size(privacy.neighbours)
     if public and counts.sum() < 1:
         raise ParameterError(argument, 0, "must hold at least one record")

@@ -131,7 +131,7 @@ def project_sums(
         raise ParameterError("sums", (sums.basis, sums.degree), wanted)
     if sums.n < 1:
         raise ParameterError("sums", sums.n, "must be of at least one record")
-    with releasing(chosen.privacy, "project", rng) as privacy:
+    with releasing(chosen.privacy_for(1), "project", rng) as privacy:
         totals = chosen.release_totals(sums.sums, rng=rng)
     return Projection(
         lower=sums.lower,

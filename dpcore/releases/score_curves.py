@@ -299,7 +299,7 @@ def raw_score_curves(
         refuse_one_row_only(single, "scores have two classes")
     if isinstance(spender, tuple):
         source(rng)  # refuses anything but a generator or None
-        first, second = (mechanism.privacy for mechanism in spender)
+        first, second = (mechanism.privacy_for(grid.size + 1) for mechanism in spender)
 
         def check() -> None:
             for mechanism in spender:
