@@ -28,6 +28,7 @@ from .confidence import (
     deviations_of_noise,
     reach,
     reached_in,
+    rising,
 )
 from .inversion import (
     Method,
@@ -1099,6 +1100,17 @@ class CDF(Stored):
         released = self.counts if self.raw is None else self.raw
         low, high = band_of(released, self.n, self.noise_deviation, width, sampling, known)
         return around(low, high, self.counts / self.n)
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        """Return the curve itself, for ``dpcore.simultaneous_band``."""
+        return self, None
+
+    def _band_at_once(self, width: float, sampling: float) -> Interval[NDArray[np.float64]]:
+        """Return the band if all counts are within so many deviations at once."""
+        low, high = rising(*self.band_of_deviations(width, sampling))
+        shares = np.clip(self.counts / self.n, 0.0, 1.0)
+        shares = np.maximum.accumulate(shares)  # of a raw curve
+        return Interval(np.minimum(low, shares), np.maximum(high, shares))
 
     def _masses(self) -> NDArray[np.float64]:
         """Return the share of records in each cell, (N,)."""

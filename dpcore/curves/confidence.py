@@ -23,6 +23,7 @@ __all__ = [
     "from_neighbours",
     "reach",
     "reached_in",
+    "rising",
 ]
 
 Ends = TypeVar("Ends")
@@ -270,3 +271,10 @@ def from_neighbours(
     low = np.take_along_axis(np.concatenate([low, ends], axis=-1), before, axis=-1)
     high = np.take_along_axis(np.concatenate([high, ends + 1.0], axis=-1), behind, axis=-1)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def rising(
+    low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of a band at once of what never falls, (N,), made narrower by that."""
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]

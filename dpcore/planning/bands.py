@@ -3,55 +3,48 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, overload
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
-from ..curves.confidence import Interval
 from ..curves.own_mechanism import Releases
 from ..curves.simulated_releases import Simulation, blocks
 from ..mechanisms.simulated_deviation import simulation_of
-from ..statistics.roc import ROC, Band
 from .interval import Target
 
 __all__ = ["simultaneous_band"]
+
+Ends = TypeVar("Ends", covariant=True)
 
 _REPLICATES: Final = 2000  # with so many, a level of 95 % is off by .5 %
 _MOST_REPLICATES: Final = 2**20
 
 
-@overload
+@runtime_checkable
+class Banded(Protocol[Ends]):
+    """A curve whose band at once follows from those of the counts of one release."""
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        """Return the released counts, and the mechanism that released them, if it is known."""
+        ...
+
+    def _band_at_once(self, width: float, sampling: float) -> Ends:
+        """Return the band if all counts are within so many deviations of noise and of sampling."""
+        ...
+
+
 def simultaneous_band(
-    curve: CDF,
-    level: float = ...,
-    *,
-    of: Target = ...,
-    mechanism: Releases | None = ...,
-    replicates: int = ...,
-    rng: np.random.Generator | None = ...,
-) -> Interval[NDArray[np.float64]]: ...
-@overload
-def simultaneous_band(
-    curve: ROC,
-    level: float = ...,
-    *,
-    of: Target = ...,
-    mechanism: Releases | None = ...,
-    replicates: int = ...,
-    rng: np.random.Generator | None = ...,
-) -> Band: ...
-def simultaneous_band(
-    curve: CDF | ROC,
+    curve: Banded[Ends],
     level: float = 0.95,
     *,
     of: Target = "records",
     mechanism: Releases | None = None,
     replicates: int = _REPLICATES,
     rng: np.random.Generator | None = None,
-) -> Interval[NDArray[np.float64]] | Band:
+) -> Ends:
     """Return a band that contains the whole curve at once, with the probability ``level``.
 
     ``CDF.band`` and ``ROC.band`` hold at each threshold alone: with many thresholds, they miss the
@@ -60,7 +53,8 @@ def simultaneous_band(
     Parameters
     ----------
     curve
-        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve.
+        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve, or
+        its ``precision_recall``.
     level
         The probability that no threshold is missed, between 0 and 1.
     of
@@ -77,9 +71,10 @@ def simultaneous_band(
 
     Returns
     -------
-    Interval or Band
+    Interval, Band or PrecisionRecallBand
         ``low`` and ``high``, each (N,): they never fall, are within [0, 1], and contain the curve.
-        Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``.
+        Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``; of its
+        ``precision_recall``, as from ``ROC.precision_recall_band``.
 
     Raises
     ------
@@ -98,8 +93,8 @@ def simultaneous_band(
     smallest upper end after it. The cost is that of R releases: O(R N).
 
     The counts of both classes of a ROC curve are one released curve, and all of them are within
-    the band at once. The rates are those that such counts may have, so that the band of a ROC
-    curve holds more often than the level says.
+    the band at once. Rates and precisions are those that such counts may have, so that these bands
+    hold more often than the level says.
 
     Examples
     --------
@@ -111,32 +106,16 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    _check.instance("curve", curve, CDF | ROC, "must be a CDF or a ROC")
+    _check.instance("curve", curve, Banded, "must be a CDF, a ROC or its precision_recall")
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
-    released = curve.curves.joint if isinstance(curve, ROC) else curve
-    if isinstance(curve, ROC):
-        mechanism = curve.mechanism if mechanism is None else mechanism
-    simulation = simulation_of("curve", released, mechanism)
+    released, own = curve._released_row()
+    simulation = simulation_of("curve", released, own if mechanism is None else mechanism)
     sampling = math.sqrt(released.n) / 2 if of == "population" else 0.0
     worst = _largest_errors(simulation, replicates, sampling, simulation.generator(rng))
     width = float(np.quantile(worst, level, method="higher"))
-    if isinstance(curve, ROC):
-        band = curve.band_of_deviations(width, sampling)
-        return Band(*_rising(band.fpr_low, band.fpr_high), *_rising(band.tpr_low, band.tpr_high))
-    low, high = curve.band_of_deviations(width, sampling)
-    low, high = _rising(low, high)
-    shares = np.clip(curve.counts / curve.n, 0.0, 1.0)
-    shares = np.maximum.accumulate(shares)  # of a raw curve
-    return Interval(np.minimum(low, shares), np.maximum(high, shares))
-
-
-def _rising(
-    low: NDArray[np.float64], high: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of a band for a curve that never falls, made narrower by that."""
-    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+    return curve._band_at_once(width, sampling)
 
 
 def _largest_errors(

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
-from ..curves.confidence import Interval, around, deviations, deviations_of_noise, from_neighbours
+from ..curves.cdf import CDF
+from ..curves.confidence import (
+    Interval,
+    around,
+    deviations,
+    deviations_of_noise,
+    from_neighbours,
+    rising,
+)
 from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
@@ -22,12 +30,13 @@ from ..privacy.guarantees import Privacy
 from .areas import BucketedScores, Ties
 from .binning import share
 from .classifier import precision_interval, recall_interval
+from .share_intervals import neighbours_of, released_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.metrics import RocCurveDisplay
 
-__all__ = ["ROC", "Band", "PrecisionRecallBand"]
+__all__ = ["ROC", "Band", "PrecisionRecall", "PrecisionRecallBand"]
 
 
 class Band(NamedTuple):
@@ -440,6 +449,20 @@ class ROC(Stored):
         *_, low, high = self.band(level)
         return PrecisionRecallBand(*precision_interval(*asked), low, high)
 
+    @property
+    def precision_recall(self) -> PrecisionRecall:
+        """Precision against recall as a curve of its own, for ``dpcore.simultaneous_band``."""
+        return PrecisionRecall(self)
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        """Return the counts of both classes, for ``dpcore.simultaneous_band``."""
+        return self.curves.joint, self.mechanism
+
+    def _band_at_once(self, width: float, sampling: float) -> Band:
+        """Return the band if all counts are within so many deviations at once."""
+        band = self.band_of_deviations(width, sampling)
+        return Band(*rising(band.fpr_low, band.fpr_high), *rising(band.tpr_low, band.tpr_high))
+
     def display(self, **options: Any) -> RocCurveDisplay:
         """Return scikit-learn's display of the curve. This needs the extra ``models``.
 
@@ -520,7 +543,12 @@ class ROC(Stored):
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
 
     def plot_precision_recall(
-        self, ax: Axes | None = None, *, level: float = 0.95, **line: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        level: float = 0.95,
+        band: PrecisionRecallBand | None = None,
+        **line: Any,
     ) -> Axes:
         """Draw precision against recall with its band and a legend. This needs the extra ``plot``.
 
@@ -531,6 +559,9 @@ class ROC(Stored):
         level
             The confidence level of the interval of each number, of ``precision_recall_band``. The
             band is the union of the boxes that the intervals of both numbers make.
+        band
+            Another band to draw, from ``dpcore.simultaneous_band`` of ``precision_recall`` with
+            this level. None: ``precision_recall_band(level)``.
         **line
             Passed on to ``Axes.step``; ``label`` is the text in the legend.
 
@@ -550,15 +581,88 @@ class ROC(Stored):
         """
         from ..curves.plots import covered, plot_precision, shortly
 
-        told, band = covered(level, at_once=False), None
+        if band is not None:
+            _check.instance("band", band, PrecisionRecallBand, "must be None or such a band")
+            for end in band:
+                _check.held("band", end, (self.curves.grid.size + 1,))
+        told = covered(level, at_once=band is not None)
         totals = self.curves.negatives[-1], self.curves.positives[-1]
         is_known = all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations)
-        if is_known and totals[1] > 0.0:
+        if not is_known or totals[1] <= 0.0:
+            band = None
+        elif band is None:
             band = self.precision_recall_band(level)
         name = f"{shortly(self.privacy)}, AP = {self.average_precision:.3f}"
         how: dict[str, Any] = {"ax": ax, "covered": told, "style": line}
         guessing = totals[1] / max(sum(totals), 1.0)
         return plot_precision(self.recall, self.precision, band, guessing, name, **how)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionRecall:
+    """Precision against recall, at the thresholds of a ROC curve: ``ROC.precision_recall``.
+
+    Parameters
+    ----------
+    roc
+        The ROC curve, which has both numbers, and their intervals for single thresholds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 64)
+    >>> scores = rng.random(20_000)
+    >>> roc = dp.roc_curve(rng.random(20_000) < scores, scores, grid, epsilon=5.0, rng=rng)
+    >>> band, some = dp.simultaneous_band(roc.precision_recall), [16, 32, 48]
+    >>> band.precision_low[some].round(2), band.precision_high[some].round(2)
+    (array([0.88, 0.75, 0.63]), array([0.89, 0.76, 0.63]))
+    """
+
+    roc: ROC
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        return self.roc._released_row()
+
+    def _band_at_once(self, width: float, sampling: float) -> PrecisionRecallBand:
+        """Return the band if all counts are within so many deviations at once."""
+        curves, *classes = released_classes(self.roc.curves)
+        positives, negatives = (
+            _numbers_above(classes[label], curves, label, width, sampling) for label in (1, 0)
+        )
+        with np.errstate(invalid="ignore"):  # infinite numbers of both classes
+            low = share(positives.low, positives.low + negatives.high)
+            high = share(positives.high, positives.high + negatives.low)
+        low, high = np.nan_to_num(low, nan=0.0)[::-1], np.nan_to_num(high, nan=1.0)[::-1]
+        own, of_rates = self.roc.precision, self.roc._band_at_once(width, sampling)
+        ends = np.minimum(low, own), np.maximum(high, own)
+        return PrecisionRecallBand(*ends, of_rates.tpr_low, of_rates.tpr_high)
+
+
+def _numbers_above(
+    cumulative: NDArray[np.float64],
+    curves: ScoreCurves,
+    label: int,
+    width: float,
+    sampling: float,
+) -> Interval[NDArray[np.float64]]:
+    """Return bounds of the records of a class after 0 to N thresholds, at once, each (N + 1,).
+
+    They are differences of two joint counts, of which the last has no sampling.
+    """
+    noise = curves.joint.noise_deviation
+    own = curves.deviations[label] - (noise[-1] if label else 0.0)
+    reach = width * np.hypot(own, sampling)
+    first = width * float(noise[-1]) if label else 0.0
+    reach = np.append(first, reach) + reach[-1]
+    reach[-1] = 0.0  # no record is above the last threshold
+    known = curves.known[label] & np.isfinite(own)
+    at = neighbours_of(known, np.arange(cumulative.size))
+    above = cumulative[-1] - cumulative
+    # They never rise, so the reversed ones never fall.
+    low, high = (above - reach)[at.after], (above + reach)[at.before]
+    low, high = rising(np.maximum(low, 0.0)[::-1], np.maximum(high, 0.0)[::-1])
+    return Interval(low[::-1], high[::-1])
 
 
 def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -124,7 +124,7 @@ def test_what_has_no_known_noise_is_refused():
     ):
         with pytest.raises(error, match=next(iter(wrong))):
             dp.simultaneous_band(curve, **wrong)
-    with pytest.raises(dp.DtypeError, match="curve must be a CDF or a ROC"):
+    with pytest.raises(dp.DtypeError, match="curve must be a CDF, a ROC or"):
         dp.simultaneous_band(curve.counts)
 
 
@@ -201,20 +201,74 @@ def test_without_noise_the_band_of_a_roc_curve_is_the_curve():
     assert band.tpr_high == pytest.approx(roc.tpr, abs=1e-12)
 
 
+@pytest.mark.needs_jit
+@pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Dawa(0.5)], ids=repr)
+@pytest.mark.parametrize("of", ["records", "population"])
+def test_bands_of_precision_and_recall_cover_both_at_all_thresholds(of, mechanism):
+    rng, hits, alone, rounds = RNG(1), 0, 0, 60
+    records = classified(rng)
+    exact = records if of == "records" else classified(RNG(2), 2_000_000)
+    exact = dp.roc_curve(*exact, SCORES, mechanism=NoNoise())
+    for _ in range(rounds):
+        labels, scores = records if of == "records" else classified(rng)
+        roc = dp.roc_curve(labels, scores, SCORES, mechanism=mechanism, rng=rng)
+        at_once = dp.simultaneous_band(roc.precision_recall, 0.9, of=of, replicates=300)
+        held = [
+            np.all((low <= true + 1e-12) & (true - 1e-12 <= high))
+            for band in (at_once, roc.precision_recall_band(0.9))
+            for low, high, true in ((*band[:2], exact.precision), (*band[2:], exact.recall))
+        ]
+        hits, alone = hits + all(held[:2]), alone + all(held[2:])
+        assert np.all(at_once.precision_low <= roc.precision)
+        assert np.all(roc.precision <= at_once.precision_high)
+    assert hits >= 0.9 * rounds - 4 * math.sqrt(rounds * 0.09)
+    assert alone < hits
+    assert np.mean(at_once.precision_high - at_once.precision_low) < 0.9
+
+
+def test_without_noise_the_band_of_precision_is_the_precision():
+    roc = dp.roc_curve(*classified(RNG(1)), SCORES, mechanism=NoNoise())
+    band = dp.simultaneous_band(roc.precision_recall)
+    some = roc.recall > 0.0
+    for end in band[:2]:
+        assert end[some] == pytest.approx(roc.precision[some], abs=1e-12)
+    assert band.recall_low == pytest.approx(roc.recall, abs=1e-12)
+
+
+def test_any_curve_that_knows_its_row_and_its_band_has_one_at_once():
+    curve = dp.cdf(clumped(RNG(1)), GRID, epsilon=1.0)
+
+    class Doubled:
+        def _released_row(self):
+            return curve, None
+
+        def _band_at_once(self, width, sampling):
+            return 2.0 * width, sampling
+
+    width, sampling = dp.simultaneous_band(Doubled(), of="population")
+    assert 4.0 < width < 12.0
+    assert sampling == pytest.approx(math.sqrt(curve.n) / 2)
+
+
 def test_pictures_say_that_a_band_is_for_the_whole_curve():
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib import pyplot
 
     roc = dp.roc_curve(*classified(RNG(1)), SCORES, epsilon=1.0)
     curve = dp.cdf(clumped(RNG(1)), GRID, epsilon=1.0)
-    for released in (roc, curve):
+    for released, plot in (
+        (roc, roc.plot),
+        (roc.precision_recall, roc.plot_precision_recall),
+        (curve, curve.plot),
+    ):
         band = dp.simultaneous_band(released, 0.9, replicates=100)
-        ax = released.plot(level=0.9, band=band)
+        ax = plot(level=0.9, band=band)
         assert "90% band for the whole curve" in [
             text.get_text() for text in ax.get_legend().get_texts()
         ]
         with pytest.raises(dp.DtypeError, match="band"):
-            released.plot(band=(0.0, 1.0))
+            plot(band=(0.0, 1.0))
         pyplot.close("all")
     with pytest.raises(dp.ParameterError, match="band"):
         curve.plot(band=dp.Interval(np.zeros(3), np.ones(3)))

@@ -157,6 +157,7 @@ NOT_CHARGED = {
         "with_simulated_deviation",
         "HosmerLemeshow.under_noise",
         "Simulation.generator",
+        "Simulation.of_counts",
         "Simulation.of_losses",
         "Simulation.of_population",
         "Simulation.of_records",
