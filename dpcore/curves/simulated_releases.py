@@ -120,7 +120,7 @@ class Simulation:
         places, at = np.arange(size), np.append(-1, knots)
         noise = np.pad(self.of_noise(replicates, rng), ((0, 0), (1, 0)))
         line = np.interp(places, at, np.append(0.0, self.truth[knots]))
-        return self._processed(np.stack([line + np.interp(places, at, row) for row in noise]))
+        return self.processed(np.stack([line + np.interp(places, at, row) for row in noise]))
 
     def of_population(
         self, replicates: int, rng: np.random.Generator, shares: Reals | None = None

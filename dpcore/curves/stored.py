@@ -20,6 +20,7 @@ from ..errors import DpcoreError, DtypeError, FormatError
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
+from .field_tables import in_a_notebook
 from .forms import ABSENT, PLAIN, Form, check_fields
 
 __all__ = ["Stored", "dumped", "header", "made", "one_of", "parsed", "read", "registered", "within"]
@@ -78,6 +79,10 @@ class Stored:
             what = "must be a whole result, which has a guarantee"
             raise DtypeError("result", type(self).__name__, what)
         return json.dumps(dumped(self), allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the line of the object, and tables of its fields."""
+        return in_a_notebook(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

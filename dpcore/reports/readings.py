@@ -5,20 +5,19 @@ A result of another kind, also of a class of your own, shows the fields that it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial, singledispatch
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from ..curves.cdf import CDF
-from ..curves.confidence import Interval, deviations
+from ..curves.confidence import deviations
 from ..curves.counts import Count, Counts
+from ..curves.field_tables import MOST_ROWS, Rows, cut, field_tables, text
 from ..curves.groups import GroupedCDF
 from ..curves.mean import Mean
-from ..curves.shown import short
 from ..curves.table import Table
 from ..errors import DpcoreError
 from ..planning.pairwise import PairwiseTests
@@ -28,53 +27,17 @@ from ..statistics import ROC, HosmerLemeshow, Reliability
 from ..statistics.roc_groups import GroupedROC
 from ..trust import ReleasedSum
 
-__all__ = ["Rows", "public_choices", "readings"]
+__all__ = ["public_choices", "readings"]
 
 _SHARES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-_MOST: Final = 60  # rows of a table; a picture, and the JSON, have the rest
-_CHOICES: Final = {"n", "groups"}
+_CHOICES: Final = {"n", "groups"}  # they are not said twice
 _WITH_INTERVAL: Final = ("", "value", "from", "to")
-
-
-class Rows(NamedTuple):
-    """A table of text.
-
-    Parameters
-    ----------
-    caption
-        What it shows.
-    header
-        The names of the columns.
-    rows
-        The rows, each with as many texts.
-    """
-
-    caption: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 @singledispatch
 def readings(result: Any, level: float) -> list[Rows]:
     """Return the tables of a result, with intervals of a level where it has them."""
-    single: list[tuple[str, ...]] = []  # what public choices say is not said twice
-    columns: dict[int, dict[str, list[str]]] = {}
-    for name, value in _declared(result):
-        if isinstance(value, Interval):
-            ends = zip(np.ravel(value.low), np.ravel(value.high), strict=True)
-            value = tuple(f"{_text(low)} to {_text(high)}" for low, high in ends)
-        items = None if name in _CHOICES else _items(value)
-        if items is None:
-            continue
-        if np.ndim(value) == 0:
-            single.append((name, items[0]))
-        elif items:
-            columns.setdefault(len(items), {})[name] = items
-    tables = [Rows("Fields", ("", "value"), single)] if single else []
-    for named in columns.values():
-        rows = list(zip(*named.values(), strict=True))
-        tables.append(_cut("Values", tuple(named), rows))
-    return tables
+    return field_tables(result, _CHOICES)
 
 
 @readings.register
@@ -148,16 +111,16 @@ def _of_roc_groups(result: GroupedROC, level: float) -> list[Rows]:
 @readings.register
 def _of_pairs(result: PairwiseTests, level: float) -> list[Rows]:
     rows = [
-        (*map(str, pair), _text(test.statistic), _text(test.pvalue))
+        (*map(str, pair), text(test.statistic), text(test.pvalue))
         for pair, test in zip(result.pairs, result.tests, strict=True)
     ]
-    return [_cut("Tests, each alone", ("first", "second", "statistic", "p-value"), rows)]
+    return [cut("Tests, each alone", ("first", "second", "statistic", "p-value"), rows)]
 
 
 @readings.register
 def _of_plan(result: Plan, level: float) -> list[Rows]:
-    rows = [(option.name, _text(option.error)) for option in result.options]
-    return [_cut("Expected errors", ("mechanism", "error"), rows)]
+    rows = [(option.name, text(option.error)) for option in result.options]
+    return [cut("Expected errors", ("mechanism", "error"), rows)]
 
 
 @readings.register
@@ -168,15 +131,15 @@ def _of_reliability(result: Reliability, level: float) -> list[Rows]:
     every = (edges[:-1], edges[1:], result.counts, result.mean_score, rate, low, high)
     of_bins = [column[result.counts > 0.0] for column in every]
     names = ("from", "to", "records", "mean score", "share of positives", "low", "high")
-    rows = [tuple(map(_text, row)) for row in zip(*of_bins, strict=True)]
-    return [_cut(f"Bins, with {100 * level:g}% intervals of noise and sampling", names, rows)]
+    rows = [tuple(map(text, row)) for row in zip(*of_bins, strict=True)]
+    return [cut(f"Bins, with {100 * level:g}% intervals of noise and sampling", names, rows)]
 
 
 @readings.register
 def _of_hosmer_lemeshow(result: HosmerLemeshow, level: float) -> list[Rows]:
-    whole = [("statistic", _text(result.statistic))]
+    whole = [("statistic", text(result.statistic))]
     with suppress(DpcoreError):
-        whole.append(("p-value", _text(result.pvalue)))
+        whole.append(("p-value", text(result.pvalue)))
     reach, edges = deviations(level) * result.deviations[:, 1], result.edges
     observed, expected = result.observed[:, 1], result.expected[:, 1]
     size = result.observed.sum(axis=1)
@@ -190,8 +153,8 @@ def _of_hosmer_lemeshow(result: HosmerLemeshow, level: float) -> list[Rows]:
         observed + reach,
     )
     names = ("from", "to", "records", "positives, expected", "observed", "low", "high")
-    rows = [tuple(map(_text, row)) for row in zip(*of_groups, strict=True)]
-    groups = _cut(f"Groups, with {100 * level:g}% intervals of the noise", names, rows)
+    rows = [tuple(map(text, row)) for row in zip(*of_groups, strict=True)]
+    groups = cut(f"Groups, with {100 * level:g}% intervals of the noise", names, rows)
     return [Rows("Test", ("", "value"), whole), groups]
 
 
@@ -208,8 +171,8 @@ def public_choices(result: Any) -> Rows:
         rows.append(("grid", repr(curve.grid)))
     groups = getattr(result, "groups", None) or getattr(result, "categories", None)
     if isinstance(groups, tuple):
-        said = ", ".join(map(str, groups[:_MOST]))
-        rows.append(("groups", said if len(groups) <= _MOST else f"{said}, ..."))
+        said = ", ".join(map(str, groups[:MOST_ROWS]))
+        rows.append(("groups", said if len(groups) <= MOST_ROWS else f"{said}, ..."))
     if hasattr(result, "n"):
         released = _are_released(getattr(result, "privacy", None))
         n = "not public" if result.n is None else _joined(result.n)
@@ -257,40 +220,9 @@ def _read(
 
 def _with_intervals(level: float, rows: Iterable[tuple[str, Any, Any]]) -> Rows:
     caption = f"Values, with {100 * level:g}% intervals"
-    texts = [(name, *map(_text, (value, *ends))) for name, value, ends in rows]
-    return _cut(caption, _WITH_INTERVAL, texts)
-
-
-def _cut(caption: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Rows:
-    if len(rows) <= _MOST:
-        return Rows(caption, header, rows)
-    return Rows(f"{caption} (the first {_MOST} of {len(rows):,})", header, rows[:_MOST])
-
-
-def _declared(result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each public field of a dataclass."""
-    for one in fields(result):
-        if not one.name.startswith("_"):
-            yield one.name.replace("_", " "), getattr(result, one.name)
-
-
-def _items(value: Any) -> list[str] | None:
-    """Return a value, or each of several, as text; None if it is no number and no text."""
-    several = value if np.ndim(value) == 1 else [value]
-    if isinstance(value, np.ndarray) and value.ndim > 1:
-        return None
-    texts = [_text(one) for one in several if isinstance(one, str | int | float | np.generic)]
-    return texts if len(texts) == len(several) else None
+    texts = [(name, *map(text, (value, *ends))) for name, value, ends in rows]
+    return cut(caption, _WITH_INTERVAL, texts)
 
 
 def _joined(n: Any) -> str:
-    return ", ".join(f"{int(one):,}" for one in np.ravel(n)[:_MOST])
-
-
-def _text(value: Any) -> str:
-    """Return a number with the digits that matter, and other values as they are."""
-    if isinstance(value, str | bool | np.bool_):
-        return str(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
-        return f"{int(value):,}"
-    return short(value)
+    return ", ".join(f"{int(one):,}" for one in np.ravel(n)[:MOST_ROWS])

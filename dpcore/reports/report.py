@@ -16,18 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from .. import _check
+from ..curves.field_tables import Rows, html_of, line_of
 from ..curves.stored import Stored, header
 from ..errors import DtypeError, ParameterError
 from ..privacy.budgets import Budget
 from ..privacy.guarantees import Privacy
 from ..records.atomic import write_together
-from .readings import Rows, public_choices, readings
+from .readings import public_choices, readings
 from .words import guarantee
 
 __all__ = ["report"]
 
 _OVER: Final = 6  # groups up to which curves are drawn over each other
-_LONGEST: Final = 300  # characters of a result in one line
 _STYLE: Final = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -170,10 +170,8 @@ def _section(name: str, result: Any, level: float) -> str:
     if not said:
         said = ["<p>Made from public numbers alone; it cost no privacy.</p>"]
     tables = [*readings(result, level), public_choices(result)]
-    line = repr(result)
-    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
-    parts = [f"<h2>{escape(name)}</h2>", f"<p>{escape(line)}</p>", *said]
-    return _wrapped([*parts, _picture(name, result, level), *map(_table, tables)])
+    parts = [f"<h2>{escape(name)}</h2>", f"<p>{escape(line_of(result))}</p>", *said]
+    return _wrapped([*parts, _picture(name, result, level), *map(html_of, tables)])
 
 
 def _told(privacy: Privacy) -> str:
@@ -213,7 +211,7 @@ def _of_budget(budget: Budget) -> str:
         for time, what, privacy in budget.log
     ]
     ledger = Rows("Charges", ("time (UTC)", "release", "cost"), charges)
-    return _wrapped(["<h2>Budget</h2>", _table(sums), _table(ledger)])
+    return _wrapped(["<h2>Budget</h2>", html_of(sums), html_of(ledger)])
 
 
 def _versions() -> str:
@@ -224,22 +222,7 @@ def _versions() -> str:
         ("NumPy", np.__version__),
         ("Matplotlib", str(matplotlib.__version__)),
     ]
-    return _wrapped(["<h2>Versions</h2>", _table(Rows("", ("", "version"), versions))])
-
-
-def _table(table: Rows) -> str:
-    if not table.rows:
-        return ""
-
-    def row(texts: Sequence[str], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in texts)}</tr>"
-
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    body = "\n".join(row(texts, "td") for texts in table.rows)
-    return (
-        f'<div class="wide"><table>{caption}\n<thead>{row(table.header, "th")}</thead>\n'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return _wrapped(["<h2>Versions</h2>", html_of(Rows("", ("", "version"), versions))])
 
 
 def _wrapped(parts: Sequence[str]) -> str:

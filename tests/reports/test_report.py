@@ -6,6 +6,7 @@ No browser is needed: the page is parsed as HTML, and its pictures as XML.
 from __future__ import annotations
 
 import base64
+import html
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -145,6 +146,25 @@ def test_nothing_runs_and_nothing_is_fetched(page):
         for element in root.iter():
             links = [value for name, value in element.attrib.items() if name.endswith("href")]
             assert all(link.startswith(("#", "data:")) for link in links)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_notebooks_show_every_result(name):
+    shown = RESULTS[name]._repr_html_()
+    ElementTree.fromstring(shown)  # it is whole
+    assert len(shown) < 30_000
+    assert (
+        "<table>" in shown or "<svg" in shown or name in ("scores", "pairs", "reliability", "table")
+    )
+    if "<svg" not in shown:
+        assert html.escape(repr(RESULTS[name])[:100]) in shown
+
+
+def test_long_columns_are_cut_and_the_caption_says_so():
+    of = dp.trust.functions.Groups(range(101))
+    found = dp.trust.vector_sum(np.arange(100), of, dp.trust.Central(1.0))
+    assert "Values (the first 12 of 100)" in found._repr_html_()
+    assert "(the first 60 of 100)" in dp.report(found)
 
 
 def test_it_is_read_on_narrow_screens_and_on_paper(page):
