@@ -15,7 +15,7 @@ from ._regret_contenders import DEFAULT, DELTA, OPENDP, PAPER, TREE, UNIFORM
 from ._regret_experiments import LARGEST, LEVEL, RATIOS, SCARCE, SETTINGS, Setting
 from ._regret_outcomes import Outcomes
 
-_LISTED = Setting("epsilon", 0.1, 2**12)  # the setting of the table of best contenders
+LISTED = Setting("epsilon", 0.1, 2**12)  # the setting of the table of best contenders
 SHOWN = {
     DEFAULT: (BLUE, "o-"),
     TREE: (SKY, "s--"),
@@ -30,7 +30,7 @@ SHOWN = {
 def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
     """Return docs/measured/regret.md without its last part."""
     by_group = {group: own for (group,), own in found.by("group")}
-    is_listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
+    is_listed = [found.cases[name] == value for name, value in LISTED._asdict().items()]
     listed = found.where(np.logical_and.reduce(is_listed))
     of_kinds = [each for (kind,), own in others.by("kind") for each in of_kind(kind, own)]
     return parts(
@@ -61,16 +61,17 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         "The errors that matter depend on the use of a curve. The table shows the default's regret"
         " in the RMSE, in the Kolmogorov-Smirnov and Wasserstein distances, in the ranks of the"
         " deciles, and in the mean, for held-out shapes, "
-        f"{_LISTED.cells:,} cells and epsilon = {_LISTED.epsilon:g}. In brackets is the other"
+        f"{LISTED.cells:,} cells and epsilon = {LISTED.epsilon:g}. In brackets is the other"
         " contender that is best on average, with its own mean. All are geometric means of errors"
         " over that of the best in hindsight, for each case and measure. Ratios are largest where"
-        " some contender has all deciles right, as for few values. Errors of areas under ROC"
-        " curves and of calibration errors are below and in [roc-accuracy.md](roc-accuracy.md),"
-        " those of boxes of two columns in [table-accuracy.md](table-accuracy.md).",
+        " some contender has all deciles right, as for few values. Other grids are in"
+        " [regret-measures.md](regret-measures.md), errors of areas under ROC curves and of"
+        " calibration errors in [roc-accuracy.md](roc-accuracy.md), those of boxes of two columns"
+        " in [table-accuracy.md](table-accuracy.md).",
         tables.by_measure(listed.where(listed.cases["group"] == "held-out")),
         "## The best contender by shape",
-        f"The table names the best contender for {_LISTED.cells:,} cells and epsilon ="
-        f" {_LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",
+        f"The table names the best contender for {LISTED.cells:,} cells and epsilon ="
+        f" {LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",
         tables.winners(listed),
         "## Gains and regrets by shape",
         "The table shows mean gains, for n epsilon / N of at most"

@@ -181,7 +181,7 @@ def test_medians_part_the_records_in_halves(regret):
 
 def test_the_page_keeps_lines_short_and_counts_shapes(regret, monkeypatch):
     page, experiments = regret("page"), regret("experiments")
-    monkeypatch.setattr(page, "_LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
+    monkeypatch.setattr(page, "LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
     lines = page.of_curves(some(regret), some(regret, "delta", "rho"), 3)
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
     first = (
