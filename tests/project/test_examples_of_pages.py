@@ -280,3 +280,21 @@ def test_the_guide_to_several_curves(capsys):
     assert [line.split()[-1] for line in tested[-2:]] == ["0.003", "0.003"]
     of_parts = names["counts"].sum(axis=1)
     np.testing.assert_array_equal(of_parts, np.bincount(names["shops"], minlength=10_000))
+
+
+def test_the_page_for_those_who_come_from_other_libraries():
+    page = (ROOT / "docs" / "guides" / "coming-from.md").read_text("utf-8")
+    rng = np.random.default_rng(1)
+    names = {"ages": rng.integers(0, 90, 5000), "dp": dp, "y_score": rng.random(5000)}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    names |= {"p": 25, "codes": rng.integers(0, 4, 5000), "first": names["curve"], "rng": rng}
+    names["y_true"] = rng.random(5000) < names["y_score"]
+    parts = page.partition("## Questions")[2].splitlines()
+    calls = [call for line in parts for call in re.findall(r"`([^`]+\(.*?\))`", line)]
+    assert len(calls) >= 6
+    for call in calls:
+        eval(call, names)
+    assert 0.4 < names["curve"].share(lower=18, upper=65) < 0.65
+    fpr, tpr, thresholds = dp.roc_curve(names["y_true"], names["y_score"], epsilon=1.0)
+    assert fpr.shape == tpr.shape == thresholds.shape
+    plt.close("all")
