@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any, Final, Self
 
 __all__ = ["Progress"]
@@ -90,10 +91,12 @@ def _has_a_screen() -> bool:
 
 def _bar(work: str, delay: int) -> Any:
     """Return a bar of tqdm, which is not shown before ``delay`` seconds; None without tqdm."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without ipywidgets gets a bar of text
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
     return tqdm(desc=work, delay=delay, unit_scale=True, leave=delay == 0, file=sys.stderr)
 
 

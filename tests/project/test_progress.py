@@ -79,6 +79,21 @@ def test_a_terminal_without_tqdm_gets_lines(clock, monkeypatch):
     assert sys.stderr.getvalue() == "dpcore: counting: 50 of 100 rows, 0:30 left\n"
 
 
+def test_a_notebook_without_widgets_is_not_told_to_install_them(tmp_path, monkeypatch):
+    """tqdm warns as it is imported; warnings are errors here."""
+    (tmp_path / "tqdm").mkdir()
+    (tmp_path / "tqdm" / "__init__.py").write_text("")
+    (tmp_path / "tqdm" / "auto.py").write_text(
+        "import warnings\nwarnings.warn('IProgress not found')\ntqdm = dict\n"
+    )
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tqdm"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert _progress._bar("counting", 0)["desc"] == "counting"
+    for name in ("tqdm", "tqdm.auto"):
+        monkeypatch.delitem(sys.modules, name)
+
+
 def test_hours_are_shown_as_such(clock, capsys):
     shown(clock, [(3_600, 50)], shown=None)
     assert "1:00:00 left" in capsys.readouterr().err
