@@ -229,6 +229,7 @@ ELSEWHERE = {
     "RunningCount.__init__": "RunningCount",
     "RunningScores.__init__": "RunningScores",
     "SimulatedSum.__init__": "SimulatedSum",
+    "simulated_totals": "SubsetSelection",
 }
 
 

@@ -103,7 +103,7 @@ def test_a_level_that_nobody_reported_is_not_used():
 
 def test_rounds_with_fewer_reports_than_levels_stay_open():
     """They used to be closed, once and for all, and then could not be released."""
-    protocol = Protocol(Local(8.0, clients=50, branching=2), 8, ROUND)
+    protocol = Protocol(Local(1.0, clients=50, branching=2), 8, ROUND)
     server = Server(protocol)
     rows = reports_of(protocol, np.zeros(40), seed=4)
     for (report,) in [row for row in rows if decode(row[0]).payload[0] == 3][:2]:
