@@ -149,8 +149,9 @@ class Local(Bounded, Advised):
         Examples
         --------
         >>> from dpcore.trust import Local
-        >>> [type(each).__name__ for each in Local(3.0, 1000, (8, 32)).encodings(256)]
-        ['SubsetSelection', 'UnaryEncoding']
+        >>> subsets, bits = Local(3.0, 1000, (8, 32)).encodings(256)
+        >>> subsets.chosen, round(float(subsets.missing), 3), round(float(bits.q), 3)
+        (1, 0.258, 0.047)
         """
         return tuple(level.encoding for level in self._levels(size, self.levels(size)[0]))
 
