@@ -28,6 +28,7 @@ from tests.trust.rounds import ROUND, closed, settled
 SECURE = Protocol(SecureAggregation(), 8, ROUND)
 NOISY = Protocol(DistributedNoise(1.0, clients=20, branching=2), 8, ROUND)
 LOCAL = Protocol(Local(4.0, clients=60, branching=2), 8, ROUND)
+BITS = Protocol(Local(0.5, clients=60, branching=(16, 2)), 32, ROUND)  # too many for subsets
 
 
 def sums_of(protocol, clients):
@@ -50,16 +51,26 @@ def refused(sums, words):
 
 
 def test_local_totals_have_at_most_a_one_from_each_report():
-    (part,) = sums_of(LOCAL, 60)
+    (part,) = sums_of(BITS, 60)
     combine(part)
     for level, reports in enumerate(part.by_level, 1):
-        at = LOCAL.starts[level]
+        at = BITS.starts[level]
         most = changed(part, at, reports - int(part.totals[at]))
         assert combine(most)[at] == reports
         for more in (1, 1000, 2**62, 2**63):
             refused([changed(most, at, more)], f"level {level} has .* {reports} ")
     refused([changed(part, 0, 1)], "level 0 has .* 0 ")
     refused([changed(part, -1, -1 - int(part.totals[-1]))], "more ones")
+
+
+def test_local_totals_of_subsets_have_their_number_from_each_report():
+    (part,) = sums_of(LOCAL, 60)
+    for level, (encoding, reports) in enumerate(
+        zip(LOCAL.trust.encodings(8), part.by_level, strict=True), 1
+    ):
+        at = LOCAL.starts[level]
+        less = changed(part, at, -1 if int(part.totals[at]) else 1)
+        refused([less], f"level {level} have not {encoding.chosen} ones|more ones .* {reports} ")
 
 
 def test_local_levels_add_up():
