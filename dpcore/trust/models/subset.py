@@ -52,7 +52,7 @@ class SubsetSelection:
     -----
     Ye & Barg, *Optimal schemes for discrete distribution estimation under locally differential
     privacy* (IEEE Trans. Inf. Theory 2018); Wang et al., *Mutual information optimally local
-    private discrete distribution estimation* (2016); docs/proofs/local.md, section 3. Estimates
+    private discrete distribution estimation* (2016); docs/proofs/local.md, section 8. Estimates
     have less variance than those of ``UnaryEncoding`` if d is not much larger than exp(epsilon).
 
     Examples
