@@ -154,7 +154,7 @@ def hosmer_lemeshow(
     >>> y_true = rng.random(5000) < y_prob
     >>> test = hosmer_lemeshow(y_true, y_prob, grid=grid, epsilon=1.0, fitted=False, rng=rng)
     >>> int(test.merged.sum()), round(test.statistic, 1), round(test.pvalue, 2)
-    (10, 15.1, 0.74)
+    (10, 15.1, 0.73)
     """
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)

@@ -54,9 +54,10 @@ class _Simulation(Stored):
         As in ``tested``.
     labels
         Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
-        records as released ones. Their probabilities are the lower ends of the cells, or the upper
-        ends. A statistic takes the middles, and real probabilities are anywhere in the cells, so
-        these are the two cases in which a right model seems most wrong.
+        records as released ones. Their probabilities are the upper ends of the cells in every other
+        group, and the lower ends in the groups between; or the reverse. A statistic takes the
+        middles, and real probabilities are anywhere in the cells, so these are the two cases in
+        which a right model seems most wrong (docs/proofs/hosmer-lemeshow.md, section 4).
     """
 
     curves: ScoreCurves = field(metadata=one_of(ScoreCurves))
@@ -78,10 +79,13 @@ class _Simulation(Stored):
         groups, minimum = check_groups(groups, curves.n, fitted), check_minimum(minimum)
         cells = Cells.of(curves)
         records = np.diff(np.rint(cells.totals)).astype(np.int64)
-        lower, upper = (
-            RightLabels.of(records, ends, fitted) for ends in (cells.starts, cells.edges[1:])
+        ends = risk_groups(curves, groups, minimum).edges[1:-1]
+        is_upper = np.searchsorted(ends, cells.edges[1:]) % 2 == 1
+        first, second = (
+            RightLabels.of(records, np.where(upper, cells.edges[1:], cells.starts), fitted)
+            for upper in (is_upper, ~is_upper)
         )
-        return cls(curves, mechanism, groups, minimum, fitted, (lower, upper))
+        return cls(curves, mechanism, groups, minimum, fitted, (first, second))
 
     def __call__(
         self, replicates: int, rng: np.random.Generator
@@ -305,6 +309,20 @@ class HosmerLemeshow(Stored):
         """G - 2 if the model was fitted to these records, and G otherwise."""
         return self.merged.size - (_ESTIMATED if self.fitted else 0)
 
+    @property
+    def cell_noncentrality(self) -> float:
+        """The most that the width of cells can add to the statistic of a right model.
+
+        It is the noncentrality of the chi-squared law if all probabilities are at ends of their
+        cells: the sum of squared ``cell_errors`` over the variance of a group. On ``arcsine_grid``
+        of N cells it is at most n sin^2(pi / (2 N)). As ``pvalue`` allows for it, misfits that add
+        less are not found. Of 10 groups without noise, a model whose probabilities are in the
+        middles is rejected at 5 % less often by up to 2.9 percentage points times this number.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shifts = self.cell_errors**2 / self.expected.prod(axis=1) * self.expected.sum(axis=1)
+        return float(np.nansum(shifts))
+
     @cached_property
     def pvalue(self) -> float:
         """The probability that a right model, released in the same way, has such a statistic.
@@ -323,10 +341,7 @@ class HosmerLemeshow(Stored):
         """
         if self.deviations.any():
             return self.under_noise().pvalue
-        # (D + b)^2 / V has a noncentral law, whose tail grows with |b|.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shifts = self.cell_errors**2 / self.expected.prod(axis=1) * self.expected.sum(axis=1)
-        return self._tail(float(np.nansum(shifts)))
+        return self._tail(self.cell_noncentrality)  # (D + b)^2 / V has a noncentral law
 
     @property
     def pvalue_ignoring_noise(self) -> float:
@@ -499,7 +514,7 @@ class HosmerLemeshowUnderNoise:
     >>> test = dp.hosmer_lemeshow(labels, scores, groups=4, epsilon=1.0, fitted=False, rng=rng)
     >>> found = test.under_noise(replicates=19, rng=rng)
     >>> round(test.statistic), round(found.statistic)  # the noise adds to it
-    (4, -1)
+    (4, 0)
     >>> round(found.pvalue, 2)
     0.8
     """

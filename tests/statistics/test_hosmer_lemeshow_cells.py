@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
-from scipy.stats import ncx2
+from scipy.stats import chi2, ncx2
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
-from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
+from dpcore.statistics.binning import Cells
+from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow, _normal_scores
+from dpcore.statistics.right_labels import RightLabels
 
 RNG = np.random.default_rng
 MANY = 500_000
@@ -97,6 +101,45 @@ def test_without_noise_either(fitted):
 
 
 # --- what the width of cells can do
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("fitted", [True, False])
+def test_the_simulation_has_the_worst_places_in_cells(fitted):
+    """Of a fit, all upper ends are less bad: they are near the directions in which it is exact."""
+    rng, n = RNG(1), 50_000
+    p = rng.beta(1.5, 5, n)
+    test = dp.hosmer_lemeshow(labels(p, rng), p, fitted=fitted, epsilon=1.0, rng=rng)
+    given, cells = test.simulation, Cells.of(test.simulation.curves)
+    assert test.cell_noncentrality > 1
+    scores = []
+    for places in (cells.starts, cells.middles):
+        other = RightLabels.of(given.labels[0].records, places, fitted)
+        scores.append(_normal_scores(*replace(given, labels=(other, other))(2000, RNG(2))))
+    worst = np.quantile(_normal_scores(*given(2000, RNG(3))), 0.95)
+    lower, middle = (np.mean(each >= worst) for each in scores)
+    assert middle < 0.04  # without a thought for cells, a right model would be at 0.05
+    assert lower < (0.05 if fitted else 0.065)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=60), st.integers(1, 40))
+def test_what_arcsine_cells_add_is_bounded_by_public_numbers(probabilities, cells):
+    """The proof's bound, for any records."""
+    curves = dp.score_curves(
+        np.arange(len(probabilities)) % 2, probabilities, arcsine_grid(cells), NoNoise()
+    )
+    test = HosmerLemeshow.from_curves(curves, 3, fitted=False)
+    assert test.cell_noncentrality <= test.n * np.sin(np.pi / (2 * cells)) ** 2 * (1 + 1e-9)
+
+
+def test_what_room_for_cells_costs_if_scores_are_in_the_middles():
+    """The proof's numbers, for 10 groups without noise."""
+    shifts = np.linspace(0.01, 4.0, 400)
+    lost = 0.05 - chi2.sf(ncx2.ppf(0.95, 10, shifts), 10)
+    assert np.all(lost <= 0.029 * shifts)
+    assert lost[0] == pytest.approx(chi2.pdf(chi2.ppf(0.95, 10), 12) * shifts[0], rel=0.02)
+    assert shifts[lost > 0.01][0] == pytest.approx(0.39, abs=0.011)
 
 
 @settings(max_examples=60)
