@@ -386,6 +386,8 @@ def _privacy(name: str, data: _Fields) -> Privacy:
     if not isinstance(stored, dict) or set(stored) not in known:
         what = "must have epsilon and delta, or rho, or all of these, neighbours and simulated"
         raise ValueError(f"{name} {what}")
+    if None in (stored.get("epsilon", 0.0), stored.get("rho", 0.0)):
+        raise ValueError("epsilon or rho must be given as numbers")
     return Privacy(**stored)
 
 

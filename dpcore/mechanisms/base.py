@@ -6,7 +6,6 @@ it, instead of asking which one it is.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
@@ -23,7 +22,7 @@ from ..curves.cdf import check_knots
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours, Privacy, Relation, double_above, of_public_size
+from ..privacy.guarantees import Neighbours, Privacy, Relation, of_public_size, with_rho
 from ..privacy.spending import spending, unwatched
 from ..summaries.grid import MOST_CELLS
 
@@ -179,10 +178,7 @@ class Mechanism(ABC):
         >>> privacy.epsilon, round(privacy.rho, 3)
         (1.0, 0.085)
         """
-        own, rho = self.privacy, self._rho(_check.integer("size", size, 1, MOST_CELLS))
-        if rho is None or own.epsilon is None or own.epsilon == math.inf:
-            return own
-        return replace(own, rho=double_above(rho))
+        return with_rho(self.privacy, self._rho(_check.integer("size", size, 1, MOST_CELLS)))
 
     def _rho(self, size: int) -> Fraction | None:
         """Return the rho of the noise on N cells, from its laws; None if nothing more is known."""

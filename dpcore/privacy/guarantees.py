@@ -28,6 +28,7 @@ __all__ = [
     "implies",
     "of_clients",
     "of_public_size",
+    "with_rho",
     "within_group",
     "zcdp_delta",
     "zcdp_epsilon",
@@ -318,7 +319,10 @@ class Privacy:
         rho, delta = concentrated(self)
         if other.rho is not None:
             most = other.delta if other.epsilon is None else 0.0
-            if delta > most or rho > Fraction(other.rho):
+            known = [(rho, delta)]
+            if self.epsilon is not None:  # whatever its rho is, epsilon has one, with the delta
+                known.append((Fraction(self.epsilon) ** 2 / 2, self.delta))
+            if not any(own <= Fraction(other.rho) and need <= most for own, need in known):
                 return False
         if other.epsilon is None:
             return True
@@ -406,6 +410,13 @@ def common_relation(first: Relation, second: Relation) -> Relation | None:
     if first == second or _WITHIN.get(second) == first:
         return first
     return second if _WITHIN.get(first) == second else None
+
+
+def with_rho(privacy: Privacy, rho: Fraction | None) -> Privacy:
+    """Return a guarantee with a rho beside its epsilon, if there is an epsilon and the rho fits."""
+    if rho is None or privacy.epsilon is None or math.isinf(privacy.epsilon):
+        return privacy
+    return replace(privacy, rho=_finite(double_above(rho)))
 
 
 def within_group(privacy: Privacy) -> Privacy:

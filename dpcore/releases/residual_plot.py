@@ -23,7 +23,7 @@ from ..mechanisms import Histogram, Mechanism
 from ..mechanisms.base import check_mechanism, checked_size
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import double_above
+from ..privacy.guarantees import with_rho
 from ..privacy.spending import spending, unwatched
 from ..records.column import Chunk, Column
 from ..summaries.grid import MOST_CELLS, Grid
@@ -173,8 +173,9 @@ def residual_plot(
     noise = chosen(n)
     simulated = noise.privacy.simulated or rng is not None
     counted = noise.privacy_for(size)
-    rho = None if counted.rho is None else double_above(first**2 / 2 + Fraction(counted.rho))
-    privacy = replace(budget.privacy, delta=counted.delta, rho=rho, simulated=simulated)
+    privacy = replace(budget.privacy, delta=counted.delta, simulated=simulated)
+    if counted.rho is not None:
+        privacy = with_rho(privacy, first**2 / 2 + Fraction(counted.rho))
     with spending(privacy, "residual_plot", partial(noise._check_total, n, size)):
         ends = ends_of(search, columns, units, known, first, rng)
         axes = (Grid.uniform(*axis_ends, side) for axis_ends, side in zip(ends, sides, strict=True))

@@ -81,6 +81,7 @@ CDF, ON_LOG = CURVE.to_json(), ON_A_LOG_GRID.to_json()
         (changed(CDF, "noise_deviation", value={"ab": 4}), "must be runs of 4"),
         (changed(CDF, "processing", value=[1]), "processing"),
         (changed(CDF, "privacy", "epsilon", value=None), "epsilon or rho must be given"),
+        (changed(CDF, "privacy", "rho", value=None), "epsilon or rho must be given|privacy"),
         (changed(CDF, "privacy", "simulated", value=0), "simulated"),
         (changed(CDF, "grid", "kind", value="linear"), "grid"),
         (changed(CDF, "grid", "size", value=2**24), r"counts.*16777216"),

@@ -142,3 +142,9 @@ def test_composition_is_the_least_of_all_subsets(guarantees):
     needed = sum(concentrated(one)[1] for one in guarantees)
     rho = sum(float(concentrated(one)[0]) for one in guarantees)
     assert joint.epsilon >= min(*options, zcdp_epsilon(rho, delta - needed)) * (1 - 1e-9)
+
+
+def test_a_rho_beyond_doubles_is_not_stated():
+    assert (Privacy(1e300) + Privacy(1e300, rho=1.0)).rho is None
+    assert (2 * Privacy(1e300)).rho is None
+    assert dp.mechanisms.Dawa(1e300).privacy_for(64).rho is None
