@@ -106,12 +106,13 @@ class Cap(NamedTuple):
         if privacy.epsilon is None and limit.epsilon is not None:
             what = "a zero-concentrated release needs a budget with rho or "
             return what + "with composition='zero-concentrated': see docs/guides/budget.md"
+        why = []
+        if (privacy.delta if limit.rho is None else needed) > limit.delta:
+            why.append("a release with a delta needs a budget with at least that delta")
         other = Cap(limit, "zero-concentrated")
         if limit.epsilon is not None and limit.delta and other.admits(sums):
-            return "a budget with composition='zero-concentrated' would admit it"
-        if (privacy.delta if limit.rho is None else needed) > limit.delta:
-            return "a release with a delta needs a budget with at least that delta"
-        return ""
+            why.append("a budget with composition='zero-concentrated' would admit it")
+        return "; ".join(why)
 
 
 @lru_cache(maxsize=256)

@@ -174,8 +174,8 @@ def test_caps_that_are_none(cap, argument):
 def test_a_cap_of_rho_admits_all_kinds():
     with dp.Budget(rho=0.5, delta=1e-6) as watching:
         dp.cdf(X, GRID, rho=0.125)
-        dp.cdf(X, GRID, epsilon=0.5)  # 0.125
-        dp.project(X, 0, 1, epsilon=0.5, delta=1e-6)
+        watching.charge(dp.Privacy(0.5))  # 0.125
+        watching.charge(dp.Privacy(0.5, 1e-6))  # the same, with its delta
         with pytest.raises(dp.BudgetError):
             dp.cdf(X, GRID, rho=0.126)
         dp.cdf(X, GRID, rho=0.125)
