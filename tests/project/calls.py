@@ -640,9 +640,9 @@ ALL = [
     trust.SecureAggregation(),
     trust.SquareWave(1.0, clients=8, resolution=16),
 ]
-OF_A_SIZE = """answer_deviation branching_for ends least_mean_squared_error least_variance levels
-mean_squared_error noise noise_deviation noise_scale polynomial_deviation questions shares
-shares_for tree variance"""
+OF_A_SIZE = """answer_deviation branching_for encodings ends least_mean_squared_error least_variance
+levels mean_squared_error noise noise_deviation noise_scale polynomial_deviation privacy_for
+questions shares shares_for tree variance"""
 for mechanism in ALL:
     kind = type(mechanism).__name__
     call(mechanism.release, f" of {kind}", counts=COUNTS)
