@@ -506,13 +506,15 @@ class ROC(Stored):
     ) -> Axes:
         """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
 
+        The legend has the area with ``auc_interval``.
+
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
         level
-            The confidence level of the interval of each rate. The band is the union of the boxes
-            that the intervals of both rates make.
+            The confidence level of the interval of each rate, and of the area. The band is the
+            union of the boxes that the intervals of both rates make.
         band
             Another band to draw, from ``dpcore.simultaneous_band`` with this level. None:
             ``band(level)``.
@@ -539,7 +541,9 @@ class ROC(Stored):
         # Otherwise the deviations are unknown.
         if all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations):
             outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
-        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
+        low, high = self.auc_interval(level)
+        reach = "" if low == high else f" ({low:.3f} to {high:.3f})"
+        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}{reach}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
 
     def plot_precision_recall(

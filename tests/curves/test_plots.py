@@ -146,9 +146,10 @@ def test_axes_have_names_and_no_two_lines_have_the_same_one(name):
 
 def test_legends_say_what_it_cost_in_few_words():
     assert legend(CURVE.plot(level=0.999)) == ["private, epsilon = 1", "99.9% band for the noise"]
+    low, high = ROC.auc_interval()
     assert legend(ROC.plot()) == [
         "guessing",
-        f"private, epsilon = 1, AUC = {ROC.auc:.3f}",
+        f"private, epsilon = 1, AUC = {ROC.auc:.3f} ({low:.3f} to {high:.3f})",
         "95% band for the noise",
     ]
     assert legend(PLOTTED["HosmerLemeshow"]()) == [
