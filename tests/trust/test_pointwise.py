@@ -202,7 +202,7 @@ def test_reprs_fit_a_line_and_tell_no_share():
     assert repr(curve) == f"<PointwiseCDF, 2 of 100 thresholds asked, n = 400, {curve.privacy}>"
     client = PointwiseClient(SecureAggregation(), 20, 7)
     assert repr(client) == "<PointwiseClient of 20 cells>"
-    assert repr(SharedVectors([client])) == "<SharedVectors of 1 clients, 20 cells>"
+    assert repr(SharedVectors([client])) == "<SharedVectors of 1 client, 20 cells>"
     assert repr(simulated()) == "<SimulatedSum of 400 clients, 100 cells>"
     servers = settled(FUNCTIONS, [1, 2, 3])
     assert repr(FunctionServers(servers)) == "<FunctionServers of 3 clients, 20 cells>"
