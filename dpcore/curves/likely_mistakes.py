@@ -316,8 +316,11 @@ def _beyond_last_cell(curve: CDF, deviation: NDArray[np.float64]) -> str | None:
     how many are beyond: m for a quarter, and r m for the next one, leave r m r / (1 - r).
     """
     grid, size = curve.grid, curve.grid.size
-    widths = np.diff(edges_of(grid)[-3:])
-    if size < FEW_CELLS or not widths[1] <= 2 * widths[0]:
+    if size < FEW_CELLS:
+        return None
+    with np.errstate(over="ignore"):  # of ends as far as doubles go
+        widths = np.diff(edges_of(grid)[-3:])
+    if not widths[1] <= 2 * widths[0]:
         return None
     ends = [size - 2, size - 2 - size // 4, size - 2 - 2 * (size // 4)]
     (third, second, first), noise = curve.counts[ends], [known(float(deviation[i])) for i in ends]

@@ -29,7 +29,7 @@ def approximate(epsilon, delta):
     st.integers(12, 28),
 )
 def test_deviation_is_that_of_the_analytic_formula(epsilon, delta, change, coordinates, most):
-    law, bits = lattice_noise(approximate(epsilon, delta), change, coordinates, most)
+    law, bits, _ = lattice_noise(approximate(epsilon, delta), change, coordinates, most)
     units = change * 2.0**bits + math.sqrt(coordinates)
     sigma = math.sqrt(law.sigma_squared)
     assert bits <= most
@@ -47,7 +47,7 @@ def test_sums_lose_less_than_a_part_in_ten_thousand(epsilon, delta, coordinates)
 
 def test_rho_pays_for_rounding_alone():
     budget = Allowance.checked(None, Fraction(1, 2), "replace-one")
-    law, bits = lattice_noise(budget, 3.0, 4, 10)
+    law, bits, _ = lattice_noise(budget, 3.0, 4, 10)
     assert float(law.sigma_squared) == pytest.approx((3.0 * 2**bits + 2.0) ** 2, rel=1e-9)
     assert law.sigma_squared >= Fraction((3 * 2**bits + 2) ** 2)
 
@@ -89,7 +89,7 @@ def test_budgets_too_small_are_refused(epsilon, delta, change, most, name):
 
 
 def test_noise_is_never_finer_than_the_proof_allows():
-    law, _ = lattice_noise(approximate(1e9, 1e-6), 1e-3, 3, 4)
+    law, *_ = lattice_noise(approximate(1e9, 1e-6), 1e-3, 3, 4)
     assert law.sigma_squared >= 64
 
 

@@ -241,9 +241,16 @@ def test_plot_shows_the_table(tmp_path):
     labels, scores, _ = miscalibrated(2000, RNG(1))
     table = reliability(dp.score_curves(labels, np.minimum(scores, 0.7), epsilon=1.0), 20)
     ax = table.plot(level=0.9, color="red")
-    diagonal, line = ax.lines
+    diagonal, line, *_ = ax.lines
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
-    some = table.counts > 0
+    reach = 1.6448536 * table.noise_deviation
+    told = np.minimum(table.positive_rate, 1 - table.positive_rate) + reach < 1
+    some = (table.counts > 0) & told
+    assert not some[15:].any()  # bins without records
+    assert (
+        ax.get_legend().get_texts()[-1].get_text()
+        == f"{20 - some.sum()} bins left out: too few records"
+    )
     assert np.array_equal(line.get_xdata(), table.mean_score[some])
     assert np.array_equal(line.get_ydata(), table.positive_rate[some])
     noise, both = ([path.vertices for path in bars.get_paths()] for bars in ax.collections)

@@ -162,7 +162,7 @@ def test_sums_that_do_not_belong_together():
         (lambda: combine([*sums, sums[0]]), RoundError, "3 sums for 2"),
         (lambda: combine([sums[0], sums_of(SECURE, 20)[1]]), RoundError, "different"),
         (lambda: combine([sums[0], sums[0].to_bytes()]), DtypeError, "sums"),
-        (lambda: combine(few), RoundError, "1 reports"),
+        (lambda: combine(few), RoundError, "1 report,"),
         (lambda: release(sums, dp.Grid.uniform(0, 1, 7)), ParameterError, "grid"),
         (lambda: release(sums, isotonic=1), DtypeError, "isotonic"),
         (lambda: release_scores(sums, dp.Grid.uniform(0, 1, 8)), ParameterError, "grid"),

@@ -57,7 +57,7 @@ class Answer:
     >>> agree(servers)
     1
     >>> servers[0].answer([8, 9])
-    <Answer at 2 cells, about 1 reports>
+    <Answer at 2 cells, about 1 report>
     """
 
     protocol: Protocol
@@ -78,7 +78,9 @@ class Answer:
         _check.flag("simulated", self.simulated)
 
     def __repr__(self) -> str:
-        return f"<Answer at {amount(self.cells.size, 'cell')}, about {self.reports} reports>"
+        return (
+            f"<Answer at {amount(self.cells.size, 'cell')}, about {amount(self.reports, 'report')}>"
+        )
 
     def to_bytes(self) -> bytes:
         """Return the answer as bytes, for whoever has asked (docs/guides/wire.md).

@@ -64,7 +64,7 @@ class ReleasedSum(Stored):
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
     >>> released = dp.trust.vector_sum(rng.normal(40, 12, 10_000), age, trust, rng=rng)
     >>> released
-    <ReleasedSum: 1 values of identity, n = 10000, epsilon = 1, SIMULATED>
+    <ReleasedSum: 1 value of identity, n = 10000, epsilon = 1, SIMULATED>
     >>> (released.total / released.n).round(1), released.deviation.round(1)
     (array([39.8]), array([141.4]))
     """
@@ -141,7 +141,7 @@ def release_sum(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> Released
     >>> agree(servers)
     3
     >>> release_sum([server.close() for server in servers])
-    <ReleasedSum: 1 values of step, n = 3, epsilon = 50>
+    <ReleasedSum: 1 value of step, n = 3, epsilon = 50>
     """
     whole = of_all_servers(sums)
     of, protocol = whole.protocol.round, whole.protocol

@@ -224,7 +224,7 @@ class Server:
         >>> for server in servers:
         ...     server.settle(common)
         >>> servers[0]
-        <Server: 1 reports, 0 of them waiting>
+        <Server: 1 report, 0 of them waiting>
         """
         wanted = checked_ids(ids)
         with self._turn():
