@@ -67,11 +67,12 @@ class Cap(NamedTuple):
         """Return the joint cost of releases that are admitted, rounded up."""
         about = self.limit.neighbours
         rho = double_above(sums.concentrated)
-        if self.limit.epsilon is None or sums.unlimited:
+        epsilon, delta = double_above(sums.epsilon), double_above(sums.delta)
+        # Deltas of releases that have a rho, too, may add up to more than a guarantee has.
+        if self.limit.epsilon is None or sums.unlimited or delta >= 1.0:
             delta = double_above(sums.delta_of_rho)
             return Privacy(None, delta, about, sums.simulated, rho)
         finer = None if sums.delta_of_rho or math.isinf(rho) else rho
-        epsilon, delta = double_above(sums.epsilon), double_above(sums.delta)
         return Privacy(epsilon, delta, about, sums.simulated, finer)
 
     def left(self, sums: Sums, releases: int = 1) -> Privacy:

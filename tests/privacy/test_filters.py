@@ -171,3 +171,13 @@ def test_an_approximate_release_with_its_own_rho_costs_a_rho_budget_no_delta():
     budget.charge(Privacy(1.0, 1e-6, rho=0.05))
     assert (budget.spent.rho, budget.spent.delta) == (0.05, 0.0)
     assert math.isclose(budget.remaining.rho, 0.05)
+
+
+def test_deltas_that_cost_nothing_may_add_up_to_one_or_more():
+    budget = dp.Budget(epsilon=1.0, delta=0.01, composition="zero-concentrated")
+    for _ in range(3):
+        budget.charge(Privacy(0.1, 0.5, rho=1e-6))
+    spent = budget.spent
+    assert (spent.epsilon, spent.delta) == (None, 0.0)
+    assert 3e-6 <= spent.rho < 3.1e-6
+    assert "in 3 releases" in repr(budget)
