@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
+from itertools import takewhile
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ __all__ = [
 
 MOST_RECORDS: Final = 2**46  # sums in fine units fit 64 bits; larger sums would wrap around
 _BLOCK_DRAWS: Final = 2**16  # threads get replicates in blocks of about this many draws
+_DRAWN_BY: Final = {"_fill", "_prepared", "privacy", "release", "release_with_deviation"}
 _OF_BUDGETS: Final = ("epsilon", "rho", "neighbours", "delta")  # fields that state the allowance
 _registry: Final[dict[str, type[Mechanism]]] = {}
 
@@ -178,7 +180,8 @@ class Mechanism(ABC):
         >>> privacy.epsilon, round(privacy.rho, 3)
         (1.0, 0.085)
         """
-        return with_rho(self.privacy, self._rho(_check.integer("size", size, 1, MOST_CELLS)))
+        cells = _check.integer("size", size, 1, MOST_CELLS)
+        return with_rho(self.privacy, self._rho(cells) if _draws_as_rho_says(type(self)) else None)
 
     def _rho(self, size: int) -> Fraction | None:
         """Return the rho of the noise on N cells, from its laws; None if nothing more is known."""
@@ -609,6 +612,13 @@ def _filled(
     mechanism._fill(exact, out, stream)
     if total is not None:
         out[:, -1] = total
+
+
+@cache
+def _draws_as_rho_says(cls: type[Mechanism]) -> bool:
+    """Return whether no subclass of the class whose ``_rho`` is taken draws in another way."""
+    below = takewhile(lambda one: "_rho" not in vars(one), cls.__mro__)
+    return not any(_DRAWN_BY & vars(one).keys() for one in below)
 
 
 def _all_named() -> dict[str, type[Mechanism]]:

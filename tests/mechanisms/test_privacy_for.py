@@ -25,7 +25,7 @@ from dpcore.mechanisms import (
     PolynomialProjection,
     ToeplitzGaussian,
 )
-from dpcore.mechanisms.base import names, registered
+from dpcore.mechanisms.base import Mechanism, names, registered
 from dpcore.mechanisms.bucket_counts import weighted_tree
 from dpcore.mechanisms.dawa import _kept_stages
 from dpcore.noise.laws import DiscreteLaplace
@@ -207,3 +207,33 @@ def test_ten_trees_fit_where_three_did():
     budget = dp.Budget(rho=1.0)
     for _ in range(16):
         budget.charge(tree)
+
+
+class Drawn(Histogram):
+    """A subclass with draws of its own: pure noise on all cumulative counts."""
+
+    def _fill(self, counts, out, stream):
+        law, noise = DiscreteLaplace(Fraction(counts.size)), np.empty(out.size, np.int64)
+        law.fill(noise, stream)
+        out[:] = np.cumsum(counts) + noise.reshape(out.shape)
+
+    def _prepared(self, exact):
+        return Mechanism._prepared(self, exact)
+
+
+class Twice(Hierarchy):
+    @property
+    def privacy(self):
+        return 2 * super().privacy
+
+
+class Same(Hierarchy):
+    """A subclass that draws as its base does."""
+
+
+def test_a_subclass_that_draws_in_its_own_way_states_no_rho_of_its_base():
+    assert Drawn(1.0).privacy_for(32).rho is None
+    assert Twice(1.0).privacy_for(32).rho == (2 * Hierarchy(1.0).privacy).rho
+    assert Same(1.0).privacy_for(32).rho == Hierarchy(1.0).privacy_for(32).rho
+    curve = dp.cdf([0.5] * 40, dp.Grid.uniform(0, 1, 32), Drawn(1.0))
+    assert curve.privacy.rho is None
