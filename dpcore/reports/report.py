@@ -122,10 +122,11 @@ def report(
     if budget is not None:
         sections.append(_of_budget(budget))
     sections.append(_versions())
-    page = _page(title, sections)
+    # Names may hold half of a surrogate pair, as those of files that are not UTF-8 do.
+    page = _page(title, sections).encode("utf-8", "backslashreplace")
     if target is not None:
-        write_together({target: page.encode()})
-    return page
+        write_together({target: page})
+    return page.decode()
 
 
 def _named(results: Any) -> dict[str, Any]:

@@ -41,12 +41,11 @@ def guarantee(privacy: Privacy) -> str:
     """
     cost, _, _ = str(privacy).partition(" (")
     pair = _PAIRS.get(privacy.neighbours, privacy.neighbours)
-    if privacy.rho is not None:
+    if privacy.epsilon is None:
         delta = min(max(_DELTA, 2.0 * privacy.delta), (1.0 + privacy.delta) / 2.0)
         implied = f"It implies epsilon = {privacy.epsilon_at(delta):.3g} with delta = {delta:g}."
         text = f"{cost}: zero-concentrated differential privacy, if {pair}. {implied}"
     else:
-        assert privacy.epsilon is not None
         more = f", plus a probability of {privacy.delta:g}" if privacy.delta else ""
         times = f"e^{privacy.epsilon:.3g}"
         if privacy.epsilon < _LARGEST:

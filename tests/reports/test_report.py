@@ -244,3 +244,16 @@ def test_other_arguments_are_checked():
 )
 def test_guarantees_in_words(privacy, said):
     assert said in guarantee(privacy)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_an_epsilon_is_told_where_its_noise_has_a_rho_too(delta):
+    assert guarantee(dp.Privacy(1.0, delta, rho=0.03)) == guarantee(dp.Privacy(1.0, delta))
+
+
+def test_names_of_half_a_surrogate_pair_are_written(tmp_path):
+    released, page = dp.count([1, 2], epsilon=1.0), tmp_path / "page.html"
+    text = dp.report({"caf\udce9": released}, page, title="\ud800")
+    assert page.read_text("utf-8") == text
+    assert "<h1>\\ud800</h1>" in text
+    assert "<h2>caf\\udce9</h2>" in text
