@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import json
 import struct
 from dataclasses import replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ from dpcore.trust import (
     Server,
     release,
 )
+from dpcore.trust.models import levels
 from dpcore.trust.protocol import storage, wire
 from dpcore.trust.protocol.wire import REASONS, Report, decode, encode
 from tests.trust.rounds import LOCAL, RNG, ROUND, SECURE, resigned
@@ -192,6 +194,19 @@ def test_reports_of_subsets_have_their_number_of_ones():
     assert release(part).n == 1
     with pytest.raises(RoundError, match="have not 1 ones for each report"):
         release(replace(part, totals=np.zeros_like(part.totals)))
+
+
+def test_how_levels_are_encoded_is_part_of_the_parameters(monkeypatch):
+    trust = Local(3.0, clients=9, branching=(8,))
+    subsets = Protocol(trust, 8, ROUND)
+    assert json.loads(subsets.parameters())["ones"] == [1]
+    monkeypatch.setattr(levels, "_WORTH", 0.0)  # as another version may choose
+    levels._level.cache_clear()
+    bits = Protocol(trust, 8, ROUND)
+    levels._level.cache_clear()
+    assert (bits.branching, bits.asked) == (subsets.branching, subsets.asked)
+    assert bits.digest != subsets.digest
+    assert refusal(Server(subsets), one(bits)) == "parameters"
 
 
 def test_messages_quote_nothing_of_the_payload():

@@ -391,6 +391,7 @@ class _BitRound(Round):
         self.reported = levels_of(Fraction(trust.epsilon), cells, self.branching)
         self.starts = kernels.level_starts(cells, np.array(self.branching, np.int64))
         self.asked = tuple(asked.tolist())
+        self.ones = tuple(level.ones for level in self.reported)
         self.least_reports = len(self.asked)  # there is no tree for fewer clients
 
     def report(
@@ -416,7 +417,7 @@ class _BitRound(Round):
         used = self.level_size(level) % 8
         if used and payload[-1] >> used:
             raise ReportError("payload", "has bits behind the last node")
-        ones = self.reported[level - 1].ones
+        ones = self.ones[level - 1]
         if ones is not None and int.from_bytes(payload[1:], "little").bit_count() != ones:
             raise ReportError("payload", "has another number of ones than every report")
 
@@ -435,7 +436,7 @@ class _BitRound(Round):
         for level, (count, part) in levels:  # nobody reports the root
             if int(sums.totals[part].max()) > count:
                 raise RoundError(f"a node of level {level} has more ones than the {count} reports")
-            ones = self.reported[level - 1].ones if level else None
+            ones = self.ones[level - 1] if level else None
             if ones is not None and int(sums.totals[part].sum()) != ones * count:
                 raise RoundError(f"the nodes of level {level} have not {ones} ones for each report")
 

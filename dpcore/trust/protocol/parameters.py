@@ -251,6 +251,8 @@ class Protocol:
             "noise": [share and share.described for share in self.noise],
             "asked": self.asked,
         }
+        if self.round.ones:
+            content["ones"] = self.round.ones
         if self.function is not None:
             content["function"] = self.function.describe()
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")

@@ -171,9 +171,11 @@ class Round(ABC):
         The tree that is counted, and the shares of noise on its levels, root first.
     asked
         How many of all clients are to answer each of several questions.
+    ones
+        How many ones each report about a level has; None: any number.
     exact
-        The budget as text, exactly. Together with ``branching``, ``noise``, ``asked`` and the
-        description of the trust model, it is in the digest of the round.
+        The budget as text, exactly. Together with ``branching``, ``noise``, ``asked``, ``ones`` and
+        the description of the trust model, it is in the digest of the round.
     servers_draw
         Whether servers make noise. Then each has a ``memory``, and, if there are several, a place.
 
@@ -194,6 +196,7 @@ class Round(ABC):
     branching: tuple[int, ...] = ()
     noise: tuple[Shares | None, ...] = ()
     asked: tuple[int, ...] = ()
+    ones: tuple[int | None, ...] = ()
     exact: str | None = None
     servers_draw: ClassVar[bool] = False
 
