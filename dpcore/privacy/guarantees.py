@@ -256,7 +256,8 @@ class Privacy:
             # The second rounding up, for exp and for the sum.
             factor = math.nextafter(factor, math.inf)
             delta = double_above(Fraction(factor) * Fraction(self.delta))
-        return Privacy(2 * self.epsilon, delta, neighbours, self.simulated, _finite(rho))
+        finer = None if math.isinf(2 * self.epsilon) else _finite(rho)
+        return Privacy(2 * self.epsilon, delta, neighbours, self.simulated, finer)
 
     def __eq__(self, other: object) -> bool:
         return self._stated() == other._stated() if isinstance(other, Privacy) else NotImplemented
@@ -359,7 +360,8 @@ class Privacy:
             return Privacy(None, delta, relation, simulated, rho)
         delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
         epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
-        finer = None if first_delta or second_delta else _finite(rho)
+        has_none = first_delta or second_delta or math.isinf(epsilon)
+        finer = None if has_none else _finite(rho)
         return Privacy(epsilon, delta, relation, simulated, finer)
 
     def __repr__(self) -> str:

@@ -148,3 +148,9 @@ def test_a_rho_beyond_doubles_is_not_stated():
     assert (Privacy(1e300) + Privacy(1e300, rho=1.0)).rho is None
     assert (2 * Privacy(1e300)).rho is None
     assert dp.mechanisms.Dawa(1e300).privacy_for(64).rho is None
+
+
+def test_where_an_epsilon_is_beyond_doubles_nothing_is_guaranteed():
+    large = Privacy(1e308, rho=1.0, neighbours="add-or-remove-one")
+    for found in (large + large, 2 * large, large.implied("replace-one")):
+        assert (found.epsilon, found.rho) == (math.inf, None)
