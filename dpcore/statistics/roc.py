@@ -656,7 +656,8 @@ def _numbers_above(
     """
     noise = curves.joint.noise_deviation
     own = curves.deviations[label] - (noise[-1] if label else 0.0)
-    reach = width * np.hypot(own, sampling)
+    with np.errstate(invalid="ignore"):  # infinities, which are not known, times 0
+        reach = width * np.hypot(own, sampling)
     first = width * float(noise[-1]) if label else 0.0
     reach = np.append(first, reach) + reach[-1]
     reach[-1] = 0.0  # no record is above the last threshold

@@ -7,7 +7,13 @@ import pytest
 
 import dpcore as dp
 from dpcore.curves.plots import _over_noisy_places
-from dpcore.mechanisms import Hierarchy, HistogramQueries, NoNoise
+from dpcore.mechanisms import (
+    AdaptiveQuantiles,
+    Hierarchy,
+    HistogramQueries,
+    NoNoise,
+    PolynomialProjection,
+)
 from dpcore.statistics import ROC, classifier
 from tests.statistics.scored_records import ranked
 
@@ -56,6 +62,16 @@ def test_what_is_not_known_says_nothing():
     assert np.all(band.precision_high[:-1][unknown] == 1.0)
     with pytest.raises(dp.ParameterError, match="level"):
         roc.precision_recall_band(1.0)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_band_at_once_of_counts_that_are_all_unknown_warns_of_no_invalid_product():
+    labels, scores = ranked(300, RNG(1))
+    given = PolynomialProjection(rho=1.0), AdaptiveQuantiles(1.0)
+    for mechanism in given:
+        roc = ROC(dp.score_curves(labels, scores, GRID, mechanism, rng=RNG(2)))
+        band = dp.simultaneous_band(roc.precision_recall, replicates=20)
+        assert np.all(band.precision_low == 0.0) and np.all(band.precision_high == 1.0)
 
 
 def test_a_place_that_several_boxes_may_hold_has_the_union_of_their_heights():
