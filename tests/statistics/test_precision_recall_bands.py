@@ -71,7 +71,8 @@ def test_a_band_at_once_of_counts_that_are_all_unknown_warns_of_no_invalid_produ
     for mechanism in given:
         roc = ROC(dp.score_curves(labels, scores, GRID, mechanism, rng=RNG(2)))
         band = dp.simultaneous_band(roc.precision_recall, replicates=20)
-        assert np.all(band.precision_low == 0.0) and np.all(band.precision_high == 1.0)
+        assert np.all(band.precision_low == 0.0)
+        assert np.all(band.precision_high == 1.0)
 
 
 def test_a_place_that_several_boxes_may_hold_has_the_union_of_their_heights():
