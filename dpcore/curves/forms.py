@@ -290,7 +290,7 @@ def _grid_of(description: Any) -> Grid:
     for name in {"first", "last", "size"} & set(description):
         _check.integer(name, description[name], -(2**53), 2**53)
     if kind == "thresholds":
-        _counts("thresholds", description)
+        _listed("thresholds", description)
     return Grid.from_description(description)
 
 
@@ -318,14 +318,17 @@ def _cells(of: Callable[[Any], Any], cells: int, more: tuple[int, ...]) -> Form:
 
 
 def _counts(name: str, data: _Fields) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return a list of counts as an array, whose sums and squares are doubles."""
+    return _not_large(name, _listed(name, data))
+
+
+def _listed(name: str, data: _Fields) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return a list of numbers as an array, of integers if all numbers are integers."""
     values = data[name]
     kinds = set(map(type, values)) if isinstance(values, list) else set()
     if not kinds or not kinds <= {int, float}:
         raise ValueError(f"{name} must be a list of numbers")
-    if kinds == {int}:
-        return np.array(values, np.int64)
-    return _not_large(name, np.array(values, np.float64))
+    return np.array(values, np.int64) if kinds == {int} else np.array(values, np.float64)
 
 
 def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:

@@ -247,6 +247,12 @@ def test_a_curve_is_checked_whoever_builds_it(change, words):
         replace(CURVE, **change)
 
 
+@pytest.mark.parametrize("thresholds", [[-1e308, 0.0, 1e308], [0.0, 1e150]])
+def test_a_curve_over_any_grid_is_read_again(thresholds):
+    curve = dp.cdf([1.0, 2.0], dp.Grid(thresholds), epsilon=1.0, rng=RNG(1))
+    assert dp.load(curve.to_json()).to_json() == curve.to_json()
+
+
 def test_scores_and_projections_are_checked_whoever_builds_them():
     for change, words in (
         ({"grid": 3}, "grid"),
