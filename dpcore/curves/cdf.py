@@ -1134,12 +1134,14 @@ class CDF(Stored):
         *places, unit = cell_ends(self.grid, self._are_whole)
         means = [float(np.sum(curve._masses() * place)) for place in places]
         sampling /= unit
+        released = self.as_released() if self.raw is not None else self
+        if mechanism is not None:
+            check_released("curve", released, mechanism)
         if mechanism is None or not np.isfinite(self.noise_deviation).all():
             width = deviations(level)
             reaches = [width * math.hypot(self._noise_of_mean(each), sampling) for each in places]
             low, high = means[0] - reaches[0], means[1] + reaches[1]
         else:
-            released = self.as_released() if self.raw is not None else self
             width = deviations_of_noise(level, self.privacy)
             errors = released._simulated_noise_of_mean(mechanism, places)
             low, high = (
@@ -1165,7 +1167,6 @@ class CDF(Stored):
         self, mechanism: Releases, places: Sequence[NDArray[np.float64]]
     ) -> list[float]:
         """Return the deviations of raw means, for two places in cells, by simulated noise."""
-        check_released("curve", self, mechanism)
         at, knots = np.arange(self.grid.size), self.knots
         # One curve has one interval. Its counts are public.
         rng = np.random.default_rng(np.asarray(self.counts, np.float64).view(np.uint32))

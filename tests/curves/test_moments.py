@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise, ToeplitzGaussian
+from dpcore.mechanisms import (
+    AdaptiveQuantiles,
+    Dawa,
+    Dyadic,
+    Hierarchy,
+    Histogram,
+    NoNoise,
+    ToeplitzGaussian,
+)
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 128)
@@ -134,6 +142,12 @@ def test_a_mean_takes_only_the_curves_own_mechanism():
     curve = dp.cdf([0.5] * 9, GRID, Hierarchy(1.0))
     with pytest.raises(dp.ParameterError, match="must be the curves' own"):
         curve.mean_interval(mechanism=Hierarchy(2.0))
+    unknown = dp.cdf([0.5] * 9, GRID, AdaptiveQuantiles(1.0))  # deviations that are infinite
+    assert unknown.mean_interval(mechanism=AdaptiveQuantiles(1.0)) == unknown.mean_interval()
+    with pytest.raises(dp.ParameterError, match="must be the curves' own"):
+        unknown.mean_interval(mechanism=Hierarchy(2.0))
+    with pytest.raises(dp.DtypeError, match="mechanism must be"):
+        unknown.population_mean_interval(mechanism="hierarchy")
 
 
 @pytest.mark.sample(2)
