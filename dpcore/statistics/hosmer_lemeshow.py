@@ -333,12 +333,15 @@ class HosmerLemeshow(Stored):
         right model is not rejected more often. The simulations take less than half a second for the
         default grid, ten seconds for 2^16 cells, and half an hour for 2^23: for these, fewer
         replicates of ``under_noise`` may be enough. They run once, and the value is kept. The same
-        release always has the same p-value, also after it is read from JSON. Without noise
+        release always has the same p-value, also read from JSON, unless its mechanism is a trust
+        model, which JSON does not restore. Without noise
         (``dpcore.mechanisms.NoNoise``) it is not simulated, but computed.
 
         NaN if no degree of freedom is left. Raises ``ParameterError`` if the mechanism of the
         release is not known: pass it to ``from_curves``.
         """
+        if self.degrees_of_freedom < 1:
+            return math.nan
         if self.deviations.any():
             return self.under_noise().pvalue
         return self._tail(self.cell_noncentrality)  # (D + b)^2 / V has a noncentral law

@@ -272,6 +272,7 @@ def test_what_has_no_degree_of_freedom_has_no_pvalue():
     assert test.degrees_of_freedom == -1
     assert math.isnan(test.pvalue)
     assert math.isnan(test.pvalue_ignoring_noise)
+    assert math.isnan(replace(test, simulation=None).pvalue)  # nothing is simulated for it
 
 
 @pytest.mark.full
