@@ -19,7 +19,9 @@ __all__ = ["BY", "column_of", "groups_of", "is_missing", "places"]
 
 BY: Final[dict[str, Option]] = {
     "by": option(
-        "name of a column of labels: release each of the --groups, for the price of one", "C"
+        "name of a column of labels: release each of the --groups, for the price of one. Their "
+        "sizes are private by default, and published with --mechanism",
+        "C",
     ),
     "groups": option(
         "the public labels, between commas, as a line of a CSV file. Records with other labels "
