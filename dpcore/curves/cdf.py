@@ -619,7 +619,7 @@ class CDF(Stored):
             Of confidence, between 0 and 1.
         mechanism
             The mechanism that released the curve, if its errors are noise alone, at least at the
-            curve's ``knots``: this noise is simulated.
+            curve's ``knots``: this noise is simulated, in the time of 200 releases.
             ``dpcore.mechanisms.from_curve`` makes it again. None: a curve does not know how the
             noise of different counts is correlated. So the interval uses the largest possible
             standard deviation, that of full correlation, and covers more often than the level says.

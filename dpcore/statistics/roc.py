@@ -506,7 +506,7 @@ class ROC(Stored):
     ) -> Axes:
         """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
 
-        The legend has the area with ``auc_interval``.
+        The legend has the area with ``auc_interval``, which takes most of the time.
 
         Parameters
         ----------
