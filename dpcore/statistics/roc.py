@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from sklearn.metrics import RocCurveDisplay
 
 __all__ = ["ROC", "Band", "PrecisionRecall", "PrecisionRecallBand"]
+
+_MOST_CELLS_IN_A_LEGEND: Final = 2**16  # of more, the interval of an area takes seconds
 
 
 class Band(NamedTuple):
@@ -506,7 +508,8 @@ class ROC(Stored):
     ) -> Axes:
         """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
 
-        The legend has the area with ``auc_interval``, which takes most of the time.
+        The legend has the area with ``auc_interval``, which takes most of the time; without it for
+        more than 65,536 cells, where it would take seconds.
 
         Parameters
         ----------
@@ -541,9 +544,10 @@ class ROC(Stored):
         # Otherwise the deviations are unknown.
         if all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations):
             outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
-        low, high = self.auc_interval(level)
-        reach = "" if low == high else f" ({low:.3f} to {high:.3f})"
-        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}{reach}"
+        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
+        if self.curves.grid.size <= _MOST_CELLS_IN_A_LEGEND:
+            low, high = self.auc_interval(level)
+            name += "" if low == high else f" ({low:.3f} to {high:.3f})"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
 
     def plot_precision_recall(

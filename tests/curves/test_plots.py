@@ -15,7 +15,7 @@ import dpcore as dp
 from dpcore.curves import colours
 from dpcore.curves.plots import shortly
 from dpcore.mechanisms import NoNoise
-from dpcore.statistics import reliability
+from dpcore.statistics import reliability, roc
 
 
 @pytest.fixture
@@ -158,6 +158,11 @@ def test_legends_say_what_it_cost_in_few_words():
         "positives, expected",
         "positives, private, epsilon = 1",
     ]
+
+
+def test_a_legend_of_many_cells_does_not_wait_for_the_interval_of_the_area(monkeypatch):
+    monkeypatch.setattr(roc, "_MOST_CELLS_IN_A_LEGEND", ROC.curves.grid.size - 1)
+    assert legend(ROC.plot())[1] == f"private, epsilon = 1, AUC = {ROC.auc:.3f}"
 
 
 def test_what_is_not_private_does_not_say_that_it_is():
