@@ -15,7 +15,6 @@ from ...mechanisms.branching import Branching, best_shares, trimmed, uniform_bra
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source
 from . import bit_reports
-from .dealing import generator
 from .subset import SubsetSelection
 from .subset_law import best_chosen, chances_of
 from .unary import UnaryEncoding
@@ -42,12 +41,12 @@ class Level(NamedTuple):
     @property
     def fixed(self) -> bool:
         """Whether all reports have as many ones, so that estimates have a fixed total."""
-        return isinstance(self.encoding, SubsetSelection)
+        return self.ones is not None
 
     @property
     def ones(self) -> int | None:
         """How many ones each report has; None: any number."""
-        return None if isinstance(self.encoding, UnaryEncoding) else int(self.encoding.chosen)
+        return self.encoding._ones
 
     @property
     def spread(self) -> float:
@@ -61,20 +60,11 @@ class Level(NamedTuple):
         self, totals: NDArray[np.int64] | NDArray[np.uint64], reports: int
     ) -> NDArray[np.float64]:
         """Return unbiased estimates of the counts of nodes."""
-        if isinstance(self.encoding, UnaryEncoding):
-            return self.encoding.estimates(totals, reports)
-        return self.encoding.estimates(totals)
+        return self.encoding._estimates_of(totals, reports)
 
     def totals(self, counts: NDArray[np.int64], reports: int, stream: Source) -> NDArray[np.int64]:
         """Return the totals of the reports of all clients in the nodes."""
-        encoding = self.encoding
-        if isinstance(encoding, UnaryEncoding):
-            if stream.simulated:
-                return encoding.simulated_totals(counts, reports, generator(stream))
-            return encoding.perturbed_totals(counts, reports, workers=1)
-        if stream.simulated:
-            return encoding.simulated_totals(counts, generator(stream))
-        return encoding.perturbed_totals(counts, workers=1)
+        return self.encoding._totals_of(counts, reports, stream)
 
     def report(self, node: int, stream: Source) -> NDArray[np.uint64]:
         """Return the packed report of a client in a node, (W,)."""

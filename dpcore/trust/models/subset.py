@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check, _instead
 from ..._threads import checked_workers
 from ...errors import DtypeError, ParameterError
-from ...noise.sources import source
+from ...noise.sources import Source, source
 from ...privacy.guarantees import Privacy, double_above
 from ...privacy.spending import spending
 from . import bit_reports, subset_law
+from .dealing import generator
 from .subset_law import Chances, best_chosen, chances_of
 from .unary_law import checked_epsilon
 
@@ -319,6 +320,23 @@ class SubsetSelection:
     @property
     def _chances(self) -> Chances:
         return chances_of(Fraction(self.epsilon), self.size, self._chosen)
+
+    @property
+    def _ones(self) -> int | None:
+        """How many ones each report has."""
+        return self._chosen
+
+    def _estimates_of(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
+        """Return the estimates of a level of ``Local``; the totals tell the number of reports."""
+        return self.estimates(totals)
+
+    def _totals_of(
+        self, counts: NDArray[np.int64], reports: int, stream: Source
+    ) -> NDArray[np.int64]:
+        """Return the totals of a level of ``Local``: real reports, or their law in a study."""
+        if stream.simulated:
+            return self.simulated_totals(counts, generator(stream))
+        return self.perturbed_totals(counts, workers=1)
 
     def _fill(self, size: int) -> bit_reports.Fill:
         """Return what makes reports about ``size`` values, which are those of the encoding."""

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check, _instead
 from ..._threads import checked_workers
 from ...errors import DtypeError
-from ...noise.sources import source
+from ...noise.sources import Source, source
 from ...privacy.guarantees import Privacy, double_above
 from ...privacy.spending import spending
 from . import bit_reports, unary_law
+from .dealing import generator
 from .unary_law import checked_epsilon, least_q
 
 __all__ = ["UnaryEncoding"]
@@ -314,6 +315,23 @@ class UnaryEncoding:
             return bit_reports.perturbed_totals(
                 exact, reports, self._fill(exact.size), stream, workers
             )
+
+    @property
+    def _ones(self) -> int | None:
+        """How many ones each report has: any number."""
+        return None
+
+    def _estimates_of(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
+        """Return the estimates of a level of ``Local``."""
+        return self.estimates(totals, reports)
+
+    def _totals_of(
+        self, counts: NDArray[np.int64], reports: int, stream: Source
+    ) -> NDArray[np.int64]:
+        """Return the totals of a level of ``Local``: real reports, or their law in a study."""
+        if stream.simulated:
+            return self.simulated_totals(counts, reports, generator(stream))
+        return self.perturbed_totals(counts, reports, workers=1)
 
     def _fill(self, size: int) -> bit_reports.Fill:
         """Return what makes reports about ``size`` values."""
