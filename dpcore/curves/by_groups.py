@@ -6,19 +6,22 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy
 from . import forms
+from .field_tables import MOST_ROWS
+from .frames import labels_in_frame
 from .plots import shortly
 from .stored import Stored
 
 if TYPE_CHECKING:
-    from pandas import Series
+    from pandas import DataFrame
 
-__all__ = ["LABEL", "ByGroups", "labels_in_frame"]
+__all__ = ["LABEL", "ByGroups"]
 
 _MOST_REPR = 88
 
@@ -26,6 +29,13 @@ _MOST_REPR = 88
 class _Released(Protocol):
     @property
     def privacy(self) -> Privacy: ...
+
+    @property
+    def n(self) -> int: ...
+
+    def to_frame(self) -> DataFrame: ...
+
+    def _choices(self) -> Mapping[str, Any]: ...
 
 
 _Result = TypeVar("_Result", bound=_Released)
@@ -44,16 +54,6 @@ def _loaded(name: str, data: Any) -> Any:
 
 
 LABEL = forms.form(_dumped, _loaded)
-
-
-def labels_in_frame(labels: Sequence[Any]) -> Series:
-    """Return labels as a column of pandas."""
-    pandas = _check.extra("pandas", "to_frame", "dask")
-    try:
-        column: Series = pandas.Series(labels)
-    except UnicodeError:  # pandas keeps text as UTF-8, which some labels do not have
-        column = pandas.Series(labels, dtype=object)
-    return column
 
 
 class ByGroups(Mapping[Any, _Result], Stored):
@@ -99,6 +99,43 @@ class ByGroups(Mapping[Any, _Result], Stored):
     def _costs(self) -> Iterable[Privacy]:
         """Return guarantees of which all curves have one."""
         return (one.privacy for one in self.curves)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame with the rows of each group, and the column ``group``.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, how = dp.Grid([0.5, 1.0]), {"by": ["a", "b"] * 20, "groups": ["a", "b"]}
+        >>> labels, scores = [0, 0, 1, 1] * 10, [0.1, 0.4, 0.9, 0.6] * 10
+        >>> found = dp.score_curves(labels, scores, grid, epsilon=50.0, **how)
+        >>> print(found.to_frame()[["group", "threshold", "negatives", "positives"]])
+          group  threshold  negatives  positives
+        0     a        0.5       10.0        0.0
+        1     a        1.0       10.0       10.0
+        2     b        0.5       10.0        0.0
+        3     b        1.0       10.0       10.0
+        """
+        return self._together(one.to_frame() for one in self.values())
+
+    def _together(self, frames: Iterable[DataFrame]) -> DataFrame:
+        """Return the tables of all groups as one."""
+        pandas = _check.extra("pandas", "to_frame", "dask")
+        parts = list(frames)
+        frame: DataFrame = pandas.concat(parts, ignore_index=True)
+        of_row = [at for at, part in enumerate(parts) for _ in range(len(part))]
+        labels = labels_in_frame(self.groups).take(of_row).reset_index(drop=True)
+        frame.insert(0, "group", labels)
+        return frame
+
+    def _choices(self) -> Mapping[str, Any]:
+        n = [one.n for one in islice(self.values(), MOST_ROWS)]
+        return {**self.curves[0]._choices(), "groups": self.groups, "n": n}
 
     def __getitem__(self, group: Any) -> _Result:
         try:

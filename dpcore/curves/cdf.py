@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
@@ -30,6 +31,8 @@ from .confidence import (
     reached_in,
     rising,
 )
+from .field_tables import Rows
+from .frames import frame_of, thresholds_in_frame
 from .inversion import (
     Method,
     QuantileMethod,
@@ -43,6 +46,7 @@ from .inversion import (
 )
 from .own_mechanism import REPLICATES, Releases, check_released
 from .provenance import check_provenance, fresh_identifier
+from .readings import Reading, readable, with_intervals
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
@@ -62,6 +66,7 @@ _MOST_BINS: Final = 2**24
 _BLOCK: Final = 2**20  # counts whose noise is simulated at once
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 _FAR: Final = 2.0**1000
+_READ: Final = (0.05, 0.25, 0.5, 0.75, 0.95)  # the quantiles of a report
 
 
 @sealed
@@ -767,17 +772,30 @@ class CDF(Stored):
         1      100.0  100.0    1.0  1.0   1.0
         """
         low, high = self.band(level)
-        pandas = _check.extra("pandas", "to_frame", "dask")
-        of = pandas.Series(self.grid.thresholds)
         columns = {
-            "threshold": of.dt.tz_localize("UTC") if self.grid.unit == "instant" else of,
+            "threshold": thresholds_in_frame(self.grid, self.grid.thresholds),
             "count": self.counts,
             "share": self.counts / self.n,
             "low": low,
             "high": high,
         }
-        frame: DataFrame = pandas.DataFrame(columns)
-        return frame
+        return frame_of(columns)
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.mechanism}
+
+    def _readings(self, level: float) -> list[Rows]:
+        def mean() -> Reading:
+            return "mean", self.mean(), self.mean_interval(level)
+
+        reads: list[Callable[[], Reading]] = [
+            *(partial(self._quantile_read, p, level) for p in _READ),
+            mean,
+        ]
+        return [with_intervals(level, readable(reads))]
+
+    def _quantile_read(self, p: float, level: float) -> Reading:
+        return f"quantile {p:g}", self.quantile(p), self.quantile_interval(p, level=level)
 
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,9 @@ from ..summaries.group_counts import labels_of
 from . import forms
 from .by_groups import LABEL
 from .confidence import Interval, deviations
+from .field_tables import Rows
+from .frames import frame_of, labels_in_frame
+from .readings import with_intervals
 from .shown import cost, line
 from .stored import Stored
 
@@ -96,6 +100,34 @@ class Count(Stored):
         """
         reach = _reach(level, self.noise_deviation, self.privacy)
         return Interval(max(0, self.noisy - reach), max(0, self.noisy + reach))
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with one row: value, low, high.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> print(dp.count([1] * 5000, epsilon=80.0).to_frame())
+           value   low  high
+        0   5000  5000  5000
+        """
+        low, high = self.interval(level)
+        return frame_of({"value": self.value, "low": low, "high": high})
+
+    def _readings(self, level: float) -> list[Rows]:
+        return [with_intervals(level, [("records", self.value, self.interval(level))])]
 
     def __repr__(self) -> str:
         return line("Count", f"{self.value}, {cost(self.privacy)}")
@@ -216,10 +248,16 @@ class Counts(Stored):
         1         2      1    1     1
         """
         low, high = self.interval(level)
-        pandas = _check.extra("pandas", "to_frame", "dask")
-        columns = {"category": list(self.categories), "count": self.values}
-        frame: DataFrame = pandas.DataFrame({**columns, "low": low, "high": high})
-        return frame
+        columns = {"category": labels_in_frame(self.categories), "count": self.values}
+        return frame_of({**columns, "low": low, "high": high})
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"groups": self.categories, "n": self.n}
+
+    def _readings(self, level: float) -> list[Rows]:
+        ends = zip(*self.interval(level), strict=True)
+        names = map(str, self.categories)
+        return [with_intervals(level, zip(names, self.values, ends, strict=True))]
 
     def __repr__(self) -> str:
         pairs = zip(self.categories, self.values.tolist(), strict=True)

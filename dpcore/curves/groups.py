@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,15 @@ from .. import _check
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy, within_group
 from . import arrow, colours, forms
-from .by_groups import LABEL, ByGroups, labels_in_frame
+from .by_groups import LABEL, ByGroups
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
+from .field_tables import Rows
+from .frames import frame_of, labels_in_frame, thresholds_in_frame
 from .inversion import Method, QuantileMethod
 from .plots import drawable
+from .readings import Reading, readable, with_intervals
 from .rows import CurveRows
 from .smoothing import Norm
 from .stored import header, one_of
@@ -31,7 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupedCDF", "of_group"]
 
-_ACROSS = 3  # pictures in a row
+_ACROSS: Final = 3  # pictures in a row
+_OVER: Final = 6  # curves that a report draws over each other
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -314,19 +319,31 @@ class GroupedCDF(ByGroups[CDF]):
         3     b        4.0    2.0    1.0  1.0   1.0
         """
         rows, (low, high) = self._rows, self.band(level)
-        pandas = _check.extra("pandas", "to_frame", "dask")
-        of = pandas.Series(np.tile(rows.grid.thresholds, len(self)))
+        thresholds = np.tile(rows.grid.thresholds, len(self))
         of_row = np.repeat(np.arange(len(self)), rows.grid.size)
         columns = {
             "group": labels_in_frame(self.groups).take(of_row).reset_index(drop=True),
-            "threshold": of.dt.tz_localize("UTC") if rows.grid.unit == "instant" else of,
+            "threshold": thresholds_in_frame(rows.grid, thresholds),
             "count": rows.counts.ravel(),
             "share": (rows.counts / rows.n[:, np.newaxis]).ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
         }
-        frame: DataFrame = pandas.DataFrame(columns)
-        return frame
+        return frame_of(columns)
+
+    def _readings(self, level: float) -> list[Rows]:
+        def median(group: Any, curve: CDF) -> Reading:
+            _, *read = curve._quantile_read(0.5, level)
+            return f"median of {group}, n = {curve.n}", *read
+
+        return [with_intervals(level, readable(partial(median, *pair) for pair in self.items()))]
+
+    def _pictured(self) -> Any:
+        """Draw few curves over each other."""
+        if len(self) > _OVER:
+            return self.plot()
+        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+        return self.plot(pyplot.subplots(layout="constrained")[1])
 
     def to_arrow(self) -> Table:
         """Return an Arrow table with a row for each group. Needs the extra ``io``.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,8 +15,14 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy, of_public_size
 from . import forms
 from .confidence import Interval, deviations_of_noise
+from .field_tables import Rows
+from .frames import frame_of
+from .readings import with_intervals
 from .shown import cost, line, short
 from .stored import Stored
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["MEAN_BITS", "Mean"]
 
@@ -166,6 +173,41 @@ class Mean(Stored):
             return self._interval(level, 1.0, None)
         share = _check.positive("deviation", deviation) / (self.upper - self.lower)
         return self._interval(level, 1.0, min(share, 0.5))
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with one row: value, and low and high of ``interval``.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> print(dp.mean([1, 2, 3, 4], (0, 10), epsilon=1e4).to_frame().round(2))
+           value  low  high
+        0    2.5  2.5   2.5
+        """
+        low, high = self.interval(level)
+        return frame_of({"value": self.value, "low": low, "high": high})
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
+
+    def _readings(self, level: float) -> list[Rows]:
+        rows = [
+            ("mean of the records", self.value, self.interval(level)),
+            ("mean of the population", self.value, self.population_interval(level)),
+        ]
+        return [with_intervals(level, rows)]
 
     def __repr__(self) -> str:
         low, high = short(self.lower), short(self.upper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,12 @@ class Projection(Stored):
             "Projection",
             f"degree {self.degree} over {bounds}, n = {self.n}, {cost(self.privacy)}",
         )
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {"total": list(self.totals)}
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n, "mechanism": self.mechanism}
 
     @property
     def degree(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -104,6 +105,12 @@ class ResidualPlot(Stored):
         """The bounds of the residuals."""
         grid = self.table.grid.y
         return grid.start, float(grid.positions[-1])
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {"predicted": self.points[:, 0], "residual": self.points[:, 1]}
+
+    def _choices(self) -> Mapping[str, Any]:
+        return self.table._choices()
 
     def quantiles(self, p: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of the residuals for each column of cells: (N_x,), then the shape of p.

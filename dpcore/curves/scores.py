@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -220,6 +221,19 @@ class ScoreCurves(Stored):
         last = self.joint.grid.size - 2
         stop = last - self.grid.size
         return slice(last, stop if stop >= 0 else None, -1)
+
+    def _columns(self) -> Mapping[str, Any]:
+        negatives, positives = self.deviations
+        return {
+            "threshold": self.thresholds,
+            "negatives": self.negatives,
+            "positives": self.positives,
+            "negatives_deviation": negatives,
+            "positives_deviation": positives,
+        }
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.joint.mechanism}
 
     def isotonic(self) -> ScoreCurves:
         """Return the nearest curves in least squares that are monotone with totals within n.

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from ..errors import DpcoreError, DtypeError, FormatError
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
-from .field_tables import in_a_notebook
+from .field_tables import Rows, field_tables, in_a_notebook
 from .forms import ABSENT, PLAIN, Form, check_fields
+from .frames import frame_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Stored", "dumped", "header", "made", "one_of", "parsed", "read", "registered", "within"]
 
@@ -80,9 +84,61 @@ class Stored:
             raise DtypeError("result", type(self).__name__, what)
         return json.dumps(dumped(self), allow_nan=False)
 
+    def to_frame(self) -> DataFrame:
+        """Return the object as a pandas DataFrame.
+
+        Where the object has several numbers of a kind, there is a row for each: for each threshold,
+        bin, group, pair or option. Otherwise there is one row. Columns have the names of the
+        attributes, in the singular if a row has one of the numbers. ``low`` and ``high`` are the
+        ends of intervals.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 10, 10)
+        >>> found = dp.quantiles([1, 2, 3, 4, 5] * 20, [0.25, 0.75], grid, epsilon=50.0)
+        >>> print(found.to_frame())
+           probability  value
+        0         0.25    2.0
+        1         0.75    4.0
+        """
+        return frame_of(self._columns())
+
+    def _columns(self) -> Mapping[str, Any]:
+        """Return the columns of ``to_frame``: here, the fields that are single values."""
+        kinds = str | int | float | np.generic | None
+        own: Any = self  # a dataclass
+        named = {one.name: getattr(self, one.name) for one in fields(own) if one.name[0] != "_"}
+        return {name: value for name, value in named.items() if isinstance(value, kinds)}
+
     def _repr_html_(self) -> str:
         """Return what notebooks show: the line of the object, and tables of its fields."""
         return in_a_notebook(self)
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        """Return what the numbers cost; nothing if they were made from public numbers alone."""
+        own: Any = self
+        return (own.privacy,)
+
+    def _choices(self) -> Mapping[str, Any]:
+        """Return what was chosen before records were seen, as a report names it.
+
+        It may have a ``grid``, ``groups``, ``n``, a number of ``bins`` and a ``mechanism``.
+        """
+        return {}
+
+    def _readings(self, level: float) -> list[Rows]:
+        """Return the tables of a report, with intervals of a level where there are some."""
+        return field_tables(self, {"n", "groups"})
+
+    def _pictured(self) -> Any:
+        """Return the axes of a report's picture, or None if there is nothing to draw."""
+        return self.plot() if hasattr(self, "plot") else None
 
     @classmethod
     def from_json(cls, text: str) -> Self:

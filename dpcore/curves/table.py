@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -17,6 +18,8 @@ from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import forms
 from .cdf import CDF
+from .field_tables import Rows
+from .frames import thresholds_in_frame
 from .inversion import between, shares_within
 from .provenance import of_lines
 from .shown import cost, line
@@ -131,6 +134,20 @@ class Table(Stored):
         """
         row = self.row if self.row.is_monotone else self.row.isotonic()
         return self._in_place(np.diff(np.rint(row.counts), prepend=0).astype(np.int64))
+
+    def _columns(self) -> Mapping[str, Any]:
+        x, y = self.grid.x, self.grid.y
+        return {
+            "x": thresholds_in_frame(x, np.repeat(x.thresholds, y.size)),
+            "y": thresholds_in_frame(y, np.tile(y.thresholds, x.size)),
+            "count": self.counts.ravel(),
+        }
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.row.mechanism}
+
+    def _readings(self, level: float) -> list[Rows]:
+        return [Rows("Fields", ("", "value"), [("cells", " x ".join(map(str, self.grid.shape)))])]
 
     def isotonic(self) -> Table:
         """Return the table with the nearest cumulative counts of the row that never decrease.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -102,6 +102,22 @@ class Comparison(Stored):
             _check.held("population_interval", end, shape, "iufm")
         _check.integer("simulations", self.simulations, 0, 2**63 - 1)
         _check.tuple_of("privacy", self.privacy, Privacy, 2)
+
+    def _columns(self) -> Mapping[str, Any]:
+        low, high = map(np.ravel, self.population_interval)
+        return {
+            "probability": np.ravel(self.probabilities),
+            "difference": np.ravel(self.differences),
+            "low": low,
+            "high": high,
+            "p_value": np.ravel(self.p_values),
+        }
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return self.privacy
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.n[0]:,} and {self.n[1]:,} records: " + (

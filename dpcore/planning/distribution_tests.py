@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from .. import _check
 from .._sealed import sealed
@@ -77,6 +78,12 @@ class DistributionTest(Stored):
         _check.tuple_of("privacy", self.privacy, Privacy, len(self.n))
         if self.margin is not None:
             _check.held("margin", self.margin)
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return self.privacy
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
 
     def __repr__(self) -> str:
         records = " and ".join(f"{each:,}" for each in self.n)

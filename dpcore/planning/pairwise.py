@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from .. import _check
 from .._sealed import sealed
 from ..curves import forms
-from ..curves.by_groups import LABEL, labels_in_frame
+from ..curves.by_groups import LABEL
 from ..curves.cdf import CDF
+from ..curves.field_tables import Rows, cut, text
+from ..curves.frames import frame_of, labels_in_frame
 from ..curves.own_mechanism import Releases
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError, amount
@@ -120,7 +122,6 @@ class PairwiseTests(Stored):
           first second  statistic  pvalue  adjusted_pvalue
         0     a      b        1.0   0.001            0.001
         """
-        pandas = _check.extra("pandas", "to_frame", "dask")
         first, second = map(labels_in_frame, zip(*self.pairs, strict=True))
         columns = {
             "first": first,
@@ -129,8 +130,17 @@ class PairwiseTests(Stored):
             "pvalue": self.pvalues,
             "adjusted_pvalue": self.adjusted_pvalues,
         }
-        frame: DataFrame = pandas.DataFrame(columns)
-        return frame
+        return frame_of(columns)
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(one for test in self.tests for one in test.privacy))
+
+    def _readings(self, level: float) -> list[Rows]:
+        rows = [
+            (*map(str, pair), text(test.statistic), text(test.pvalue))
+            for pair, test in zip(self.pairs, self.tests, strict=True)
+        ]
+        return [cut("Tests, each alone", ("first", "second", "statistic", "p-value"), rows)]
 
     def __len__(self) -> int:
         return len(self.tests)

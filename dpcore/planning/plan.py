@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from .. import _check
 from ..curves import forms
+from ..curves.field_tables import Rows, cut, text
 from ..curves.stored import Stored, one_of
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
@@ -117,6 +119,22 @@ class Plan(Stored):
     def best(self) -> Mechanism:
         """The mechanism that ``dpcore.cdf`` uses if none is given."""
         return self.options[0].mechanism
+
+    def _columns(self) -> Mapping[str, Any]:
+        names = ("name", "error", "largest_error", "expected_largest")
+        columns = {name: [getattr(option, name) for option in self.options] for name in names}
+        for name in ("on_shapes", "largest_on_shapes"):
+            for shape in self.options[0].on_shapes:
+                errors = [getattr(option, name).get(shape, math.nan) for option in self.options]
+                columns[f"{name}: {shape}"] = errors
+        return columns
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return ()
+
+    def _readings(self, level: float) -> list[Rows]:
+        rows = [(option.name, text(option.error)) for option in self.options]
+        return [cut("Expected errors", ("mechanism", "error"), rows)]
 
     def __iter__(self) -> Iterator[Option]:
         return iter(self.options)

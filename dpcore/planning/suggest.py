@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal
@@ -98,6 +98,12 @@ class Suggestion(Stored):
         if self.enough is not None:
             _check.held("enough", self.enough)
         _check.tuple_of("reasons", self.reasons, str)
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return ()
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.mechanism.describe()}
 
     def __repr__(self) -> str:
         return (

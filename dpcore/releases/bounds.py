@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
@@ -79,6 +80,9 @@ class Bounds(Stored):
             raise ParameterError("upper", self.upper, "must be of the kind of lower")
         if not (np.isfinite(both[0]) and np.isfinite(both[1]) and both[0] < both[1]):
             raise ParameterError("upper", self.upper, f"must be above lower, {self.lower}")
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
 
     def __repr__(self) -> str:
         ends = f"{short(self.lower)} to {short(self.upper)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -98,6 +99,12 @@ class Quantiles(Stored):
         ascending = values[np.lexsort((values, shares))]
         if not (np.isfinite(values).all() and np.all(ascending[:-1] <= ascending[1:])):
             raise ParameterError("values", self.values, "must be finite, and must not cross")
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {"probability": np.ravel(self.probabilities), "value": np.ravel(self.values)}
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
 
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)

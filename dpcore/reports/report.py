@@ -17,17 +17,16 @@ import numpy as np
 
 from .. import _check
 from ..curves.field_tables import Rows, html_of, line_of
+from ..curves.reported import guarantees, picture, tables
 from ..curves.stored import Stored, header
 from ..errors import DtypeError, ParameterError
 from ..privacy.budgets import Budget
 from ..privacy.guarantees import Privacy
 from ..records.atomic import write_together
-from .readings import public_choices, readings
 from .words import guarantee
 
 __all__ = ["report"]
 
-_OVER: Final = 6  # groups up to which curves are drawn over each other
 _STYLE: Final = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -151,28 +150,18 @@ def _check_released(result: Any) -> None:
     if not (isinstance(result, Stored) and header(type(result))):
         what = "must be results of dpcore: true values do not belong in a report"
         raise DtypeError("results", type(result).__name__, what)
-    for privacy in _guarantees(result):
+    for privacy in guarantees(result):
         if not isinstance(privacy, Privacy) or privacy.epsilon == math.inf:
             what = "must be private: a result without noise is no release"
             raise ParameterError("results", type(result).__name__, what)
 
 
-def _guarantees(result: Any) -> tuple[Any, ...]:
-    """Return the guarantees of a result: none if it is made from public numbers alone."""
-    if hasattr(result, "privacy"):
-        privacy = result.privacy
-        return privacy if isinstance(privacy, tuple) else (privacy,)
-    tests = getattr(result, "tests", ())
-    return tuple(dict.fromkeys(one for test in tests for one in _guarantees(test)))
-
-
-def _section(name: str, result: Any, level: float) -> str:
-    said = [_told(privacy) for privacy in dict.fromkeys(_guarantees(result))]
+def _section(name: str, result: Stored, level: float) -> str:
+    said = [_told(privacy) for privacy in dict.fromkeys(guarantees(result))]
     if not said:
         said = ["<p>Made from public numbers alone; it cost no privacy.</p>"]
-    tables = [*readings(result, level), public_choices(result)]
     parts = [f"<h2>{escape(name)}</h2>", f"<p>{escape(line_of(result))}</p>", *said]
-    return _wrapped([*parts, _picture(name, result, level), *map(html_of, tables)])
+    return _wrapped([*parts, _picture(name, result), *map(html_of, tables(result, level))])
 
 
 def _told(privacy: Privacy) -> str:
@@ -180,21 +169,19 @@ def _told(privacy: Privacy) -> str:
     return f'<p class="{kind}">{escape(guarantee(privacy))}</p>'
 
 
-def _picture(name: str, result: Any, level: float) -> str:
+def _picture(name: str, result: Stored) -> str:
     """Return an image of what the result draws, or nothing if it draws nothing.
 
     An image keeps its names to itself. Its text is in outlines, so it looks alike everywhere.
     """
-    if not hasattr(result, "plot"):
-        return ""
     pyplot = _check.extra("matplotlib.pyplot", "pictures in a report", "plot")
     drawn = io.BytesIO()
     with pyplot.rc_context(), pyplot.style.context("default"):
         pyplot.rcParams["svg.hashsalt"] = "dpcore"  # or names in the file are random
-        few = isinstance(getattr(result, "groups", None), tuple) and len(result.groups) <= _OVER
-        axes = pyplot.subplots(layout="constrained")[1] if few else None
-        axes = np.ravel(result.plot() if axes is None else result.plot(axes))
-        figure = axes[0].figure
+        axes = picture(result)
+        if axes is None:
+            return ""
+        figure = np.ravel(axes)[0].figure
         try:
             figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
         finally:

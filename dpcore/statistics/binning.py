@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,11 @@ class Bins(Stored):
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
         return f"<Bins: n = {n}, {amount(size, 'bin')}>"
+
+    def _columns(self) -> Mapping[str, Any]:
+        names = ("negatives", "positives", "mean_score", "negatives_deviation")
+        own = {name: getattr(self, name) for name in (*names, "positives_deviation")}
+        return {"lower": self.edges[:-1], "upper": self.edges[1:], **own}
 
     @property
     def counts(self) -> NDArray[np.float64]:

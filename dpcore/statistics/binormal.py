@@ -77,6 +77,12 @@ class BinormalROC(Stored):
     def __repr__(self) -> str:
         return line("BinormalROC", f"area {self.auc:.4g}, n = {self.n}, {cost(self.privacy)}")
 
+    def _columns(self) -> Mapping[str, Any]:
+        return {"fpr": self.fpr, "tpr": self.tpr}
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n, "mechanism": self.mechanism}
+
     def __call__(self, fpr: ArrayLike) -> Any:
         """Return the true positive rates at some false positive rates, of any shape.
 

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
+from ..curves.confidence import deviations
+from ..curves.field_tables import Rows, cut, text
+from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
@@ -23,6 +26,7 @@ from .calibration_gaps import ErrorNorm, Gaps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
     from sklearn.calibration import CalibrationDisplay
 
 __all__ = ["Reliability", "expected_calibration_error", "maximum_calibration_error", "reliability"]
@@ -192,6 +196,51 @@ class Reliability(Stored):
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
         return line("Reliability", f"n = {n}, {cost(self.privacy)}, {amount(size, 'bin')}")
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with a row for each bin: ``table``, and low and high.
+
+        These are the ends of intervals for the shares of positives, from ``standard_error``.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics import reliability
+        >>> grid = dp.Grid.uniform(0, 1, 4)
+        >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.7, 0.6, 0.8], grid, epsilon=80.0)
+        >>> reliability(curves, 2).to_frame()["positive_rate"].round(2).tolist()
+        [0.0, 0.67]
+        """
+        low, high = self._ends(level)
+        return frame_of({**self.table, "low": low, "high": high})
+
+    def _ends(self, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals for the shares of positives, within [0, 1]; (B,) each."""
+        rate, reach = self.positive_rate, deviations(level) * self.standard_error
+        return np.maximum(rate - reach, 0.0), np.minimum(rate + reach, 1.0)
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"bins": self.counts.size}
+
+    def _readings(self, level: float) -> list[Rows]:
+        edges = self.bins.edges
+        rates = (self.counts, self.mean_score, self.positive_rate, *self._ends(level))
+        of_bins = [column[self.counts > 0.0] for column in (edges[:-1], edges[1:], *rates)]
+        names = ("from", "to", "records", "mean score", "share of positives", "low", "high")
+        rows = [tuple(map(text, row)) for row in zip(*of_bins, strict=True)]
+        return [cut(f"Bins, with {100 * level:g}% intervals of noise and sampling", names, rows)]
 
     @property
     def mean_score(self) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,12 +16,14 @@ from .. import _check
 from .._sealed import sealed
 from .._threads import on_threads, one_processor
 from ..curves import forms
+from ..curves.confidence import deviations
+from ..curves.field_tables import Rows, cut, text
 from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Simulation, blocks
 from ..curves.stored import Stored, dumped, made, one_of
-from ..errors import DtypeError, ParameterError, amount
+from ..errors import DpcoreError, DtypeError, ParameterError, amount
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
 from .binning import Cells
@@ -447,6 +450,25 @@ class HosmerLemeshow(Stored):
             "merged": self.merged,
             "is_small": self.is_small,
         }
+
+    def _columns(self) -> Mapping[str, Any]:
+        return self.table
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
+
+    def _readings(self, level: float) -> list[Rows]:
+        whole = [("statistic", text(self.statistic))]
+        with suppress(DpcoreError):  # the mechanism may not be known
+            whole.append(("p-value", text(self.pvalue)))
+        observed, reach = self.observed[:, 1], deviations(level) * self.deviations[:, 1]
+        ends = (observed, observed - reach, observed + reach)
+        sizes = (self.observed.sum(axis=1), self.expected[:, 1])
+        of_groups = (self.edges[:-1], self.edges[1:], *sizes, *ends)
+        names = ("from", "to", "records", "positives, expected", "observed", "low", "high")
+        rows = [tuple(map(text, row)) for row in zip(*of_groups, strict=True)]
+        groups = cut(f"Groups, with {100 * level:g}% intervals of the noise", names, rows)
+        return [Rows("Test", ("", "value"), whole), groups]
 
     def plot(self, ax: Axes | None = None, **bars: Any) -> Axes:
         """Draw observed and expected positives of each group. This needs the extra ``plot``.

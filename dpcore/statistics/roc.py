@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -21,7 +21,10 @@ from ..curves.confidence import (
     from_neighbours,
     rising,
 )
+from ..curves.field_tables import Rows
+from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
+from ..curves.readings import Reading, readable, with_intervals
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line, picture
 from ..curves.stored import Stored, one_of
@@ -34,6 +37,7 @@ from .share_intervals import neighbours_of, released_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
     from sklearn.metrics import RocCurveDisplay
 
 __all__ = ["ROC", "Band", "PrecisionRecall", "PrecisionRecallBand"]
@@ -464,6 +468,51 @@ class ROC(Stored):
         """Return the band if all counts are within so many deviations at once."""
         band = self.band_of_deviations(width, sampling)
         return Band(*rising(band.fpr_low, band.fpr_high), *rising(band.tpr_low, band.tpr_high))
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with a row for each point: threshold, fpr, tpr and ``band``.
+
+        The columns of the band are fpr_low, fpr_high, tpr_low and tpr_high.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> roc = dp.roc_curve(labels, scores, dp.Grid([0.2, 0.5, 1.0]), epsilon=80.0)
+        >>> print(roc.to_frame()[["threshold", "fpr", "tpr"]])
+           threshold  fpr  tpr
+        0        1.0  0.0  0.0
+        1        0.5  0.0  0.5
+        2        0.2  0.5  1.0
+        3       -inf  1.0  1.0
+        """
+        points = {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
+        return frame_of({**points, **self.band(level)._asdict()})
+
+    def _choices(self) -> Mapping[str, Any]:
+        curves = self.curves
+        return {"grid": curves.grid, "n": curves.n, "mechanism": curves.joint.mechanism}
+
+    def _readings(self, level: float) -> list[Rows]:
+        def of_records() -> Reading:
+            return "area, of the records", self.auc, self.auc_interval(level)
+
+        def of_population() -> Reading:
+            return "area, of the population", self.auc, self.population_auc_interval(level)
+
+        return [with_intervals(level, readable([of_records, of_population]))]
 
     def display(self, **options: Any) -> RocCurveDisplay:
         """Return scikit-learn's display of the curve. This needs the extra ``models``.

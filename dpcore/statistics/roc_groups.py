@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from .. import _check
 from ..curves import forms
 from ..curves.by_groups import LABEL, ByGroups
+from ..curves.field_tables import Rows
+from ..curves.readings import Reading, readable, with_intervals
 from ..curves.stored import one_of
 from .roc import ROC
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["GroupedROC"]
 
@@ -59,3 +65,42 @@ class GroupedROC(ByGroups[ROC]):
         for roc in self.curves:
             _check.instance("curves", roc, ROC, "must hold ROC curves")
         _ = self.privacy  # refuses guarantees without a common form
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with the rows of ``ROC.to_frame`` and the column ``group``.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, how = dp.Grid([0.5, 1.0]), {"by": ["a", "b"] * 20, "groups": ["a", "b"]}
+        >>> labels, scores = [0, 0, 1, 1] * 10, [0.1, 0.4, 0.9, 0.6] * 10
+        >>> found = dp.roc_curve(labels, scores, grid, epsilon=50.0, **how)
+        >>> print(found.to_frame()[["group", "threshold", "fpr", "tpr"]])
+          group  threshold  fpr  tpr
+        0     a        1.0  0.0  0.0
+        1     a        0.5  0.0  1.0
+        2     a       -inf  1.0  1.0
+        3     b        1.0  0.0  0.0
+        4     b        0.5  0.0  1.0
+        5     b       -inf  1.0  1.0
+        """
+        return self._together(roc.to_frame(level) for roc in self.curves)
+
+    def _readings(self, level: float) -> list[Rows]:
+        def area(group: Any, roc: ROC) -> Reading:
+            ends = roc.population_auc_interval(level)
+            return f"area of {group}, of the population", roc.auc, ends
+
+        return [with_intervals(level, readable(partial(area, *pair) for pair in self.items()))]

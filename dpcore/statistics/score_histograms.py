@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -89,6 +90,14 @@ class ScoreHistogram(Stored):
             f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}, {amount(size, 'bucket')}",
             f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}",
         )
+
+    def _columns(self) -> Mapping[str, Any]:
+        return self.bins._columns()
+
+    def _choices(self) -> Mapping[str, Any]:
+        curves, bins = self.curves, self.bins.counts.size
+        own = {"grid": curves.grid, "n": curves.n, "bins": bins}
+        return {**own, "mechanism": curves.joint.mechanism}
 
     @classmethod
     def quantile(

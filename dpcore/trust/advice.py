@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .. import _check
 from ..curves import forms
@@ -59,6 +59,19 @@ class Advice(Stored):
     expected_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     theorem_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
+
+    def _columns(self) -> Mapping[str, Any]:
+        purposes = list(self.heights)
+        return {
+            "purpose": purposes,
+            "height": [self.heights[purpose] for purpose in purposes],
+            "buckets": [self.buckets[purpose] for purpose in purposes],
+            "expected_error": [self.expected_errors[purpose] for purpose in purposes],
+            "theorem_error": [self.theorem_errors.get(purpose, math.nan) for purpose in purposes],
+        }
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return ()
 
 
 class Enough(NamedTuple):

@@ -140,6 +140,78 @@ def test_every_kind_is_known_where_it_is_at_home():
     assert formats == set(own) - {"dpcore.residual-plot"}
 
 
+COLUMNS = {  # of the table of each kind; a new kind is missing here
+    "cdf": "threshold count share low high",
+    "groups": "group threshold count share low high",
+    "scores": "threshold negatives positives negatives_deviation positives_deviation",
+    "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
+    "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
+    "table": "x y count",
+    "residual-plot": "predicted residual",
+    "projection": "total",
+    "quantiles": "probability value",
+    "count": "value low high",
+    "counts": "category count low high",
+    "mean": "value low high",
+    "distribution-test": "name statistic pvalue simulations margin",
+    "bounds": "lower upper n outside",
+    "box-plot": "minimum first_quartile median third_quartile maximum lower_whisker upper_whisker",
+    "roc": "threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
+    "binormal-roc": "fpr tpr",
+    "hosmer-lemeshow": "lower upper observed_negatives expected_negatives observed_positives "
+    "expected_positives contribution merged is_small",
+    "score-histogram": "lower upper negatives positives mean_score negatives_deviation "
+    "positives_deviation",
+    "reliability": "lower upper negatives positives mean_score positive_rate noise_deviation "
+    "standard_error low high",
+    "pairwise-tests": "first second statistic pvalue adjusted_pvalue",
+    "comparison": "probability difference low high p_value",
+    "plan": "name error largest_error expected_largest",  # and the errors on shapes
+    "suggestion": "n count_error share_error value_error few_quantiles enough",
+    "sum": "total deviation low high",
+    "advice": "purpose height buckets expected_error theorem_error",
+}
+
+
+@pytest.mark.parametrize("name", [*RESULTS, "residual plot"])
+def test_every_result_is_a_table(name):
+    pytest.importorskip("pandas")
+    plot = name == "residual plot"
+    result = dp.residual_plot(SCORES, SCORES, cells=4, **SEEDED) if plot else RESULTS[name]
+    frame = result.to_frame()
+    assert len(frame)
+    columns = [column for column in frame.columns if "on_shapes: " not in column]
+    assert columns == COLUMNS[type(result)._kind.removeprefix("dpcore.")].split()
+
+
+def test_numbers_of_tables_are_those_of_the_results():
+    pytest.importorskip("pandas")
+    roc, groups = RESULTS["roc"], RESULTS["ROC curves of groups"]
+    frame, band = roc.to_frame(0.9), roc.band(0.9)
+    fpr, tpr, thresholds = roc
+    assert np.array_equal(frame[["fpr", "tpr", "threshold"]].to_numpy().T, [fpr, tpr, thresholds])
+    assert frame["tpr_high"].tolist() == band.tpr_high.tolist()
+    assert groups.to_frame(0.9)["tpr_low"].tolist() == groups[0].band(0.9).tpr_low.tolist()
+    assert set(groups.to_frame()["group"]) == {0}
+    for name in ("count", "mean"):
+        row = RESULTS[name].to_frame(0.5).iloc[0]
+        assert (row["low"], row["high"]) == RESULTS[name].interval(0.5)
+    table = RESULTS["table"]
+    cells = table.to_frame()
+    at = (cells["x"] == table.grid.x.thresholds[3]) & (cells["y"] == table.grid.y.thresholds[5])
+    assert cells["count"][at].tolist() == [table.counts[3, 5]]
+    compared = RESULTS["comparison"]
+    assert compared.to_frame()["low"].tolist() == compared.population_interval.low.tolist()
+    assert len(RESULTS["comparison of times"].to_frame()) == 1
+    bins = RESULTS["reliability with empty bins"]
+    rows = bins.to_frame(0.5)
+    assert len(rows) == 60
+    assert (rows["low"].dropna() >= 0.0).all()
+    assert (bins.to_frame(0.9)["high"] >= rows["high"]).dropna()[bins.counts > 0].all()
+    with pytest.raises(dp.DpcoreError, match="level"):
+        roc.to_frame(2)
+
+
 @pytest.mark.parametrize("epsilon", [4.0, Fraction(13, 3)])
 def test_intervals_and_p_values_are_those_of_before(epsilon):
     roc = dp.roc_curve(LABELS, SCORES, grid=GRID, epsilon=epsilon, rng=RNG(1))

@@ -183,7 +183,16 @@ call(dp.report, results=MEAN, level=0.9)
 call(dp.chi_square_test, counts=CATEGORIES, other=[0.5, 0.5], simulations=19)
 call(dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")).interval, level=0.9)
 call(CATEGORIES.interval, level=0.9)
-call(CATEGORIES.to_frame, level=0.9)
+for known in (
+    CATEGORIES,
+    dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")),
+    MEAN,
+    NOISY_ROC,
+    st.GroupedROC(("a",), (NOISY_ROC,)),
+    st.reliability(NOISY_CURVES),
+    dp.trust.vector_sum(SCORES, dp.trust.functions.One(), dp.trust.Central(epsilon=1.0)),
+):
+    call(known.to_frame, f" of a {type(known).__name__}", level=0.9)
 call(MEAN.interval, level=0.9)
 call(MEAN.population_interval, level=0.9, deviation=0.3)
 call(

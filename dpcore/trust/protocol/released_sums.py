@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,11 @@ from numpy.typing import NDArray
 from ... import _check
 from ..._sealed import sealed
 from ...curves import forms
+from ...curves.confidence import deviations
+from ...curves.field_tables import Rows
+from ...curves.frames import frame_of
 from ...curves.provenance import check_provenance
+from ...curves.readings import with_intervals
 from ...curves.shown import cost, line
 from ...curves.stored import Stored
 from ...errors import ParameterError, amount
@@ -20,6 +25,9 @@ from ..functions.function import Function, function_from
 from .partial_sums import PartialSum, of_all_servers
 from .rounds import MOST_CLIENTS, FunctionRound
 from .vector_sums import VectorSum
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["ReleasedSum", "release_sum"]
 
@@ -98,6 +106,46 @@ class ReleasedSum(Stored):
         records = "" if self.n is None else f"n = {self.n}, "
         what = f"{amount(self.total.size, 'value')} of {self.function.name}"
         return line("ReleasedSum", f"{what}, {records}{cost(self.privacy)}")
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with a row for each value: total, deviation, low, high.
+
+        Parameters
+        ----------
+        level
+            The level of the intervals, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> age = dp.trust.functions.Identity(0, 100)
+        >>> released = dp.trust.vector_sum([20, 30], age, dp.trust.Central(epsilon=1e6))
+        >>> released.to_frame()["total"].round(1).tolist()
+        [50.0]
+        """
+        low, high = self._ends(level)
+        own = {"total": self.total, "deviation": self.deviation}
+        return frame_of({**own, "low": low, "high": high})
+
+    def _ends(self, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals for the totals, (d,) each."""
+        reach = deviations(level) * self.deviation
+        return self.total - reach, self.total + reach
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n, "mechanism": self.mechanism}
+
+    def _readings(self, level: float) -> list[Rows]:
+        names = (f"value {at}" for at in range(self.total.size))
+        ends = zip(*self._ends(level), strict=True)
+        return [with_intervals(level, zip(names, self.total, ends, strict=True))]
 
     @property
     def simulated(self) -> bool:
