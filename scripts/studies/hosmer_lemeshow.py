@@ -31,7 +31,8 @@ Records = tuple[NDArray[np.bool_], NDArray[np.float64]]  # labels, and predicted
 RUNS, TESTS, SHAPED = 100, 400, 50
 TESTED, LEVEL, REPLICATES = (0.1, 0.5, 1.0, 2.0, np.inf), 0.05, 99
 COEFFICIENTS, FITTED, STEEPER = np.array([-2.0, 1.0, 0.5, -0.5]), 10**4, 1.08
-DATA = ("Bank", "Diabetes")
+DATA = ("bank-full.csv", "diabetic_data.csv")  # without them, the page is not for docs/
+SETS = ("Bank", "Diabetes")
 WAYS = {  # and the styles of their lines
     "published": "norm 2",
     "published, exact": "norm 1",
@@ -55,7 +56,7 @@ RIGHT, OWN, WRONG = (
 )
 
 
-@studies.study({"data": DATA, "epsilon": EPSILONS})
+@studies.study({"data": SETS, "epsilon": EPSILONS})
 def errors_of_fit(data: str, epsilon: float, rng: Rng) -> dict[str, float]:
     """Return relative errors of the statistic."""
     labels, p, _ = records(data)
@@ -121,7 +122,7 @@ def main() -> None:
     save(picture(errors), "measured/hosmer-lemeshow-accuracy.png")
     data = [
         (name, f"{r.labels.size:,}", f"{r.labels.mean():.1%}", f"{textbook(name).statistic:.1f}")
-        for name, r in ((name, records(name)) for name in DATA)
+        for name, r in ((name, records(name)) for name in SETS)
     ]
     share = pivot(
         tests,
@@ -144,7 +145,7 @@ def main() -> None:
             INTRODUCTION.format(trained=TRAINED, groups=GROUPS),
             table(("data", "tested records", "positive", "H"), data),
             LISTED.format(replicates=REPLICATES, runs=replicates(errors)),
-            *(part for name in DATA for part in of_data(errors, name)),
+            *(part for name in SETS for part in of_data(errors, name)),
             "![Relative mean squared errors](hosmer-lemeshow-accuracy.png)",
             REJECTIONS.format(
                 runs=replicates(tests),
@@ -187,8 +188,8 @@ def of_data(errors: Results, data: str) -> list[str | list[str]]:
 
 def picture(errors: Results) -> Any:
     """Draw the squared errors of both data sets."""
-    drawing, axes = panels(len(DATA), width=5.0, height=4.0)
-    for ax, data in zip(axes[0], DATA, strict=True):
+    drawing, axes = panels(len(SETS), width=5.0, height=4.0)
+    for ax, data in zip(axes[0], SETS, strict=True):
         for way, style in WAYS.items():
             banded(ax, EPSILONS, errors.array(way, data=data) ** 2, style, way)
         ax.set(xscale="log", yscale="log", title=data, xlabel="epsilon")
