@@ -13,40 +13,44 @@ from numpy.typing import NDArray
 from ..records.files import Column as FileColumn
 from .arguments import UsageError
 from .labels import meant
-from .options import Option, option
+from .options import Option, as_flag, option
 
-__all__ = ["BY", "column_of", "groups_of", "is_missing", "places"]
-
-BY: Final[dict[str, Option]] = {
-    "by": option(
-        "name of a column of labels: release each of the --groups, for the price of one. Their "
-        "sizes are private by default, and published with --mechanism",
-        "C",
-    ),
-    "groups": option(
-        "the public labels, between commas, as a line of a CSV file. Records with other labels "
-        "count nowhere",
-        "LABELS",
-    ),
-}
+__all__ = ["BY", "by_options", "column_of", "groups_of", "is_missing", "places"]
 
 
-def groups_of(options: argparse.Namespace) -> list[str]:
+def by_options(name: str = "groups") -> dict[str, Option]:
+    """Return the options of groups, with the option of their labels by this name."""
+    return {
+        "by": option(
+            f"name of a column of labels: release each of the {as_flag(name)}, for the price of "
+            "one. Their sizes are private by default, and published with --mechanism",
+            "C",
+        ),
+        name: option(
+            "the public labels, between commas, as a line of a CSV file. Records with other "
+            "labels count nowhere",
+            "LABELS",
+        ),
+    }
+
+
+BY: Final = by_options()
+
+
+def groups_of(options: argparse.Namespace, name: str = "groups") -> list[str]:
     """Return the public groups, as they were typed; none without ``--by``."""
-    if options.by is None and options.groups is None:
+    typed, own = getattr(options, name), as_flag(name)
+    if options.by is None and typed is None:
         return []
-    for flag, value, other in (
-        ("--by", options.by, "--groups"),
-        ("--groups", options.groups, "--by"),
-    ):
+    for flag, value, other in (("--by", options.by, own), (own, typed, "--by")):
         if value is None:
             raise UsageError(f"{other} needs {flag}, too")
-    rows = list(csv.reader([options.groups], skipinitialspace=True))
+    rows = list(csv.reader([typed], skipinitialspace=True))
     groups = [label.strip() for label in rows[0]] if len(rows) == 1 else []
     if "" in groups or not groups:
-        raise UsageError(f"--groups must hold labels between commas; got {options.groups!r}")
+        raise UsageError(f"{own} must hold labels between commas; got {typed!r}")
     if len({meant(group) for group in groups}) < len(groups):
-        raise UsageError(f"--groups must all be different; got {options.groups!r}")
+        raise UsageError(f"{own} must all be different; got {typed!r}")
     return groups
 
 

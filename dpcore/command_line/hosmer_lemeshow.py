@@ -8,23 +8,30 @@ from typing import Final
 
 import numpy as np
 
+from ..curves.plots import drawable
+from ..curves.score_groups import GroupedScores
 from ..curves.scores import ScoreCurves
-from ..errors import amount
+from ..errors import ParameterError, amount
 from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited, warn_of_few_groups
 from ..statistics.hosmer_lemeshow import HosmerLemeshow, HosmerLemeshowUnderNoise
 from ..statistics.risk_groups import check_groups, check_minimum, check_testable
 from ..summaries.grid import MOST_CELLS
+from .by_groups import by_options, groups_of
 from .options import given, option
-from .reports import lines, picture
+from .reports import drawn, figure_of, lines, picture, shown
 from .running import mechanism_of, written
-from .scored import about_scores, counted, released, scored
+from .scored import about_groups, about_scores, by_groups, counted, released, scored
 from .shared_options import size
 from .sizes import with_size
 
 __all__ = ["COMMAND"]
 
+_LABELS: Final = "by_groups"  # --groups are those of the test
+
 
 def _run(options: argparse.Namespace) -> str:
+    if labels := groups_of(options, _LABELS):
+        return _run_by_groups(options, labels)
     grid = arcsine_grid(FINEST if options.size is None else options.size)
     check_groups(options.groups, MOST_CELLS, options.fitted)  # before the file is read
     minimum = check_minimum(options.minimum_expected)
@@ -43,6 +50,71 @@ def _run(options: argparse.Namespace) -> str:
     draw = partial(picture, test, size=(8, 4.5), legend="upper left", title=options.y_score)
     written(options, curves.to_json, draw)
     return text
+
+
+def _run_by_groups(options: argparse.Namespace, labels: list[str]) -> str:
+    """Release the curves of groups of records, and test the model on each.
+
+    Their sizes may be private, so the grid is that of few records.
+    """
+    grid = arcsine_grid() if options.size is None else arcsine_grid(options.size)
+    check_groups(options.groups, MOST_CELLS, options.fitted)  # before the file is read
+    minimum = check_minimum(options.minimum_expected)
+    check_testable(grid.size, minimum, MOST_CELLS, options.fitted, "size")
+    try:
+        curves, mechanisms = by_groups(options, labels, grid)
+    except ParameterError as error:
+        if error.argument != "groups":
+            raise
+        raise ParameterError(_LABELS, error.value, error.requirement) from None
+    own = given(options, HosmerLemeshow.from_curves)
+    tests = {
+        label: HosmerLemeshow.from_curves(each, **own | {"mechanism": mechanism})
+        for (label, each), mechanism in zip(curves.items(), mechanisms, strict=True)
+        if each.n >= options.groups
+    }
+    for label, test in tests.items():
+        warn_of_few_groups(test, curves[label])
+    text = with_size(options, _table_of_tests(curves, tests, options), grid)
+    draw = partial(_pictures, tests)
+    written(options, curves.to_json, draw)
+    return text
+
+
+def _table_of_tests(
+    curves: GroupedScores, tests: dict[str, HosmerLemeshow], options: argparse.Namespace
+) -> str:
+    """Return a few lines about a release, and a line with the test of each group."""
+    fitted = "" if options.fitted else "not "
+    heading = (
+        f"{'statistic':>9}  {'freedom':>7}  {'p-value':>7}  {'records':>10}  {'positives':>10}"
+    )
+    table = []
+    for label, each in curves.items():
+        test = tests.get(label)
+        cells = ["none", "-", "-"]  # fewer records than groups
+        if test is not None:
+            degrees = max(0, test.degrees_of_freedom)
+            cells = [
+                f"{test.statistic:.4g}",
+                str(degrees),
+                f"{test.pvalue:.3g}" if degrees else "-",
+            ]
+        size = f"{each.n:>10}  {each.positives[-1]:>10.0f}"
+        table.append(f"{cells[0]:>9}  {cells[1]:>7}  {cells[2]:>7}  {size}  {shown(label)}")
+    said = f"Tests as for a model {fitted}fitted to these records, each alone."
+    about = about_groups(curves, options)
+    return "\n".join([*about, "", f"{heading}  group", *table, "", said])
+
+
+def _pictures(tests: dict[str, HosmerLemeshow], form: str) -> bytes:
+    """Return the pictures of all tests below each other, as a file of Matplotlib's format."""
+    figure = figure_of(8, 4.5 * max(1, len(tests)))
+    axes = figure.subplots(max(1, len(tests)), squeeze=False).ravel()
+    for ax, (label, test) in zip(axes, tests.items(), strict=False):
+        test.plot(ax)
+        ax.set_title(drawable(label), parse_math=False)
+    return drawn(figure, form)
 
 
 def _noise(options: argparse.Namespace, cells: int) -> float:
@@ -94,6 +166,7 @@ COMMAND: Final = scored(
         ),
         "groups": {},
         "minimum_expected": {},
+        **by_options(_LABELS),
         "fitted": option(
             "the model was fitted to other records: the test has Q degrees of freedom, not Q - 2",
             flag="--not-fitted",

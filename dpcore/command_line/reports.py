@@ -61,19 +61,22 @@ def picture(
 ) -> bytes:
     """Return a release drawn by its ``plot``, as a file of Matplotlib's format ``form``.
 
-    The results of a mapping from groups are drawn into one picture.
+    The results of a mapping from groups are drawn into one picture, under the legend that the
+    mapping makes if it has a ``plot`` of its own.
     """
     figure = figure_of(*size)
     ax: Any = figure.subplots()
-    if isinstance(released, Mapping):
+    has_plot = hasattr(released, "plot")
+    if has_plot:
+        released.plot(ax)
+    else:
         for group, one in released.items():
             one.plot(ax, label=str(group))
-    else:
-        released.plot(ax)
     ax.set_title(title, parse_math=False)  # a dollar sign is not mathematics
     if xlabel is not None:
         ax.set_xlabel(xlabel, parse_math=False)
-    ax.legend(loc=legend)
+    if not (has_plot and isinstance(released, Mapping)):
+        ax.legend(loc=legend)
     return drawn(figure, form)
 
 

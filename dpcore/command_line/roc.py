@@ -11,6 +11,7 @@ import numpy as np
 from ..curves.confidence import deviations
 from ..curves.stored import Stored
 from ..statistics.roc import ROC
+from ..statistics.roc_groups import GroupedROC
 from .by_groups import BY, groups_of
 from .reports import between, lines, percent, picture
 from .running import mechanism_of, written
@@ -56,10 +57,8 @@ def _run_by_groups(options: argparse.Namespace, groups: list[str]) -> str:
     """Release the curves of groups, and show the area under each."""
     grid = None if chooses_grid(options) else grid_of(options)
     curves, mechanisms = by_groups(options, groups, grid)
-    found = {
-        group: ROC.from_curves(own, mechanism)
-        for (group, own), mechanism in zip(curves.items(), mechanisms, strict=True)
-    }
+    pairs = zip(curves.values(), mechanisms, strict=True)
+    found = GroupedROC(curves.groups, tuple(ROC.from_curves(*pair) for pair in pairs))
     level = options.level
     areas = [
         (each.auc, each.auc_interval(level), each.population_auc_interval(level))

@@ -41,6 +41,7 @@ from .running import batches, check_outputs, mechanism_of, missing_values
 from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 
 __all__ = [
+    "about_groups",
     "about_scores",
     "by_groups",
     "chooses_grid",
@@ -136,7 +137,6 @@ def table_of_groups(
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about the curves of groups, with a number for each and its intervals."""
-    rows = _about_columns(options) | {"by": shown(options.by), "privacy": curves.privacy}
     level = percent(options.level)
     heading = (
         f"{name:>9}  {f'{level} (records)':>19}  {f'{level} (population)':>19}"
@@ -147,7 +147,13 @@ def table_of_groups(
         f"  {each.n:>10}  {each.positives[-1]:>10.0f}  {shown(group)}"
         for (group, each), (value, own, population) in zip(curves.items(), found, strict=True)
     ]
-    return "\n".join([*lines(rows), "", heading, *table])
+    return "\n".join([*about_groups(curves, options), "", heading, *table])
+
+
+def about_groups(curves: GroupedScores, options: argparse.Namespace) -> list[str]:
+    """Return the lines that all released scores of groups get."""
+    rows = _about_columns(options) | {"by": shown(options.by), "privacy": curves.privacy}
+    return lines(rows)
 
 
 def chooses_grid(options: argparse.Namespace) -> bool:

@@ -22,7 +22,7 @@ from .distances import Distance, rows_from
 from .field_tables import Rows
 from .frames import frame_of, labels_in_frame, thresholds_in_frame
 from .inversion import Method, QuantileMethod
-from .plots import drawable
+from .plots import drawable, one_legend
 from .readings import Reading, readable, with_intervals
 from .rows import CurveRows
 from .smoothing import Norm
@@ -458,14 +458,9 @@ class GroupedCDF(ByGroups[CDF]):
 
     def _plot_over(self, ax: Axes, level: float, line: dict[str, Any]) -> Axes:
         """Draw all curves on given axes, with the cost of all together above the legend."""
-        from .plots import shortly
-
         for group, curve in self.items():
             curve.plot(ax, level=level, **{"label": str(group), **line})
-        legend = ax.legend(loc="lower right", title=shortly(self.privacy), framealpha=0.9)
-        for text in legend.get_texts():
-            text.set_parse_math(False)  # a dollar sign in a name is no mathematics
-        return ax
+        return one_legend(ax, self.privacy)
 
 
 def of_group(curve: CDF) -> CDF:

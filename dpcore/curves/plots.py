@@ -24,6 +24,8 @@ __all__ = [
     "Reals",
     "axes",
     "covered",
+    "drawable",
+    "one_legend",
     "plot_bars",
     "plot_box",
     "plot_path",
@@ -395,6 +397,14 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     new: Axes = pyplot.subplots(figsize=figsize, layout="constrained" if figsize else None)[1]
     new.set_prop_cycle(**colours.LINES)
     return new
+
+
+def one_legend(ax: Axes, privacy: Privacy) -> Axes:
+    """Return axes with a legend of groups, and the cost of all together above it."""
+    legend = ax.legend(loc="lower right", title=shortly(privacy), framealpha=0.9)
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a dollar sign in a name is no mathematics
+    return ax
 
 
 def _taken(ax: Axes) -> list[str]:

@@ -593,11 +593,18 @@ class ROC(Stored):
         # Otherwise the deviations are unknown.
         if all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations):
             outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
-        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
-        if self.curves.grid.size <= _MOST_CELLS_IN_A_LEGEND:
-            low, high = self.auc_interval(level)
-            name += "" if low == high else f" ({low:.3f} to {high:.3f})"
+        name = ""
+        if "label" not in line:  # areas take time
+            name = f"{shortly(self.privacy)}, {self._area_told(level)}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
+
+    def _area_told(self, level: float) -> str:
+        """Return the area with its interval, for a legend."""
+        area = f"AUC = {self.auc:.3f}"
+        if self.curves.grid.size > _MOST_CELLS_IN_A_LEGEND:
+            return area
+        low, high = self.auc_interval(level)
+        return area if low == high else f"{area} ({low:.3f} to {high:.3f})"
 
     def plot_precision_recall(
         self,

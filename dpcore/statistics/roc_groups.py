@@ -15,6 +15,7 @@ from ..curves.stored import one_of
 from .roc import ROC
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 __all__ = ["GroupedROC"]
@@ -97,6 +98,40 @@ class GroupedROC(ByGroups[ROC]):
         5     b       -inf  1.0  1.0
         """
         return self._together(roc.to_frame(level) for roc in self.curves)
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+        """Draw all curves on the same axes, with one legend. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        level
+            As in ``ROC.plot``.
+        **line
+            Passed on to ``Axes.plot``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Its legend has the area of each group with its interval, and the cost of all together.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, how = dp.Grid([0.5, 1.0]), {"by": ["a", "b"] * 20, "groups": ["a", "b"]}
+        >>> labels, scores = [0, 0, 1, 1] * 10, [0.1, 0.4, 0.9, 0.6] * 10
+        >>> ax = dp.roc_curve(labels, scores, grid, epsilon=50.0, **how).plot()
+        >>> [text.get_text().partition(" (")[0] for text in ax.get_legend().get_texts()]
+        ['guessing', 'a, AUC = 1.000', '95% band for the noise', 'b, AUC = 1.000']
+        """
+        from ..curves.plots import axes, drawable, one_legend
+
+        ax = axes(ax, figsize=(5, 5))
+        for group, roc in self.items():
+            label = drawable(f"{group}, {roc._area_told(level)}")
+            roc.plot(ax, level=level, **{"label": label, **line})
+        return one_legend(ax, self.privacy)
 
     def _readings(self, level: float) -> list[Rows]:
         def area(group: Any, roc: ROC) -> Reading:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcore as dp
+from dpcore.command_line.main import main
 from dpcore.statistics.roc import ROC
 
 RNG = np.random.default_rng(1)
@@ -64,8 +65,6 @@ def test_sizes_of_groups_are_private_unless_a_mechanism_says_otherwise(ran):
 
 
 def test_a_group_that_no_record_has_is_named(capsys):
-    from dpcore.command_line.main import main
-
     argv = ["cdf", "t.csv", "--column", "s", *BOUNDS, "--epsilon", "1"]
     assert main([*argv, "--by", "g", "--groups", "north,south"]) == 0
     assert "warning: group 'south': the released number of records" in capsys.readouterr().err
@@ -93,6 +92,24 @@ def test_areas_of_groups(ran, smooth):
         assert float(least) < float(low) <= float(area) <= float(high) < float(most)
         assert (int(n), int(positives)) == (own(name).sum(), LABELS[own(name)].sum())
         assert " ".join(rest) == name
+
+
+@pytest.mark.needs_jit
+def test_hosmer_lemeshow_of_groups(capsys):
+    by = ["--by", "g", "--by-groups", 'north,"a, b",7,nobody', "--groups", "5"]
+    argv = ["hosmer-lemeshow", "t.csv", *SCORED, "--epsilon", "1e6", *by, "--json", "o.json"]
+    assert main(argv) == 0
+    told = capsys.readouterr()
+    assert "group 'nobody'" in told.err
+    rows, stored = told.out.splitlines()[-6:-2], dp.load("o.json")
+    for name, row in zip(NAMES, rows, strict=False):
+        mechanism = dp.mechanisms.from_curve(stored[name].joint)
+        test = dp.statistics.HosmerLemeshow.from_curves(stored[name], 5, mechanism=mechanism)
+        assert row.split()[:3] == [f"{test.statistic:.4g}", "3", f"{test.pvalue:.3g}"]
+        assert stored[name].n == own(name).sum()
+    assert rows[-1].split()[:3] == ["none", "-", "-"]  # and nothing was spent in vain
+    assert main([*argv, "--mechanism", "dyadic"]) == 2
+    assert "error: --by-groups must have at least one record" in capsys.readouterr().err
 
 
 @pytest.mark.needs_jit

@@ -123,7 +123,7 @@ def test_all_public_plots_are_looked_at():
         for home in (dp, dp.statistics)
         if callable(getattr(getattr(home, name, None), "plot", None))
     }
-    assert found - {"GroupedCDF"} == {name.partition(",")[0] for name in PLOTTED}
+    assert found - {"GroupedCDF", "GroupedROC"} == {name.partition(",")[0] for name in PLOTTED}
 
 
 @pytest.mark.parametrize("name", PLOTTED)
@@ -250,6 +250,23 @@ def test_groups_are_drawn_over_each_other_with_one_legend():
     assert legend(ax) == ["a", "95% band for the noise", "b$", "c$"]
     assert ax.get_legend().get_title().get_text() == "private, epsilon = 1"
     assert len({line.get_color() for line in ax.lines}) == 3
+    assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
+
+
+def test_roc_curves_of_groups_are_drawn_over_each_other_with_their_areas():
+    groups = ["a", "b$"]
+    by = np.array(groups)[np.arange(1000) % 2]
+    found = dp.roc_curve(LABELS, SCORES, GRID, by=by, groups=groups, **PRIVATE)
+    ax = found.plot()
+    low, high = found["b$"].auc_interval()
+    assert legend(ax)[-1] == f"b$, AUC = {found['b$'].auc:.3f} ({low:.3f} to {high:.3f})"
+    assert [text.partition(",")[0] for text in legend(ax)] == [
+        "guessing",
+        "a",
+        "95% band for the noise",
+        "b$",
+    ]
+    assert ax.get_legend().get_title().get_text() == "private, epsilon = 1"
     assert not any(text.get_parse_math() for text in ax.get_legend().get_texts())
 
 
