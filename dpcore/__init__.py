@@ -12,6 +12,7 @@ from __future__ import annotations
 import concurrent.futures.thread as _threads_of  # noqa: F401 (too late as the interpreter ends)
 import importlib as _importlib
 import os as _os
+from collections.abc import Iterator as _Iterator
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -186,6 +187,26 @@ def _state() -> tuple[int, int] | None:
 
 _STATE = _state()
 
+
+def _check_version() -> None:
+    if _state() != _STATE:  # parts of two versions would make one release
+        raise ImportError(
+            "dpcore was replaced on disk, as by an upgrade, after this process had imported it:"
+            " start the process again",
+            name="dpcore",
+        )
+
+
+class _Path(list[str]):
+    """The package's folders, which Python looks through whenever a room is imported."""
+
+    def __iter__(self) -> _Iterator[str]:
+        _check_version()
+        return super().__iter__()
+
+
+__path__ = _Path(__path__)
+
 # Each name is imported when it is first used, together with the compiler that it needs (SPEC 1 of
 # Scientific Python). A test compares this list with the names for type checkers above.
 _MODULES = {
@@ -298,13 +319,8 @@ def _missing(name: str) -> str:
 
 
 def __getattr__(name: str) -> _Any:
-    known = name in _MODULES or any(name in names for names in _HOMES.values())
-    if known and _state() != _STATE:  # parts of two versions would make one release
-        raise ImportError(
-            "dpcore was replaced on disk, as by an upgrade, after this process had imported it:"
-            " start the process again",
-            name="dpcore",
-        )
+    if name in _MODULES or any(name in names for names in _HOMES.values()):
+        _check_version()
     if name in _MODULES:
         member: _Any = _importlib.import_module(f"dpcore.{_MODULES[name]}")
     else:

@@ -21,6 +21,7 @@ before = dp.Grid.uniform(0, 1, 4)
 if sys.argv[2] == "replaced":
     for path in pathlib.Path(dp.__file__).parent.rglob("*.py"):
         path.write_bytes(path.read_bytes() + b"# of the next version\\n")
+exec("".join(sys.argv[3:]))
 print(dp.Grid is type(before), dp.Privacy(1.0).epsilon)
 """
 
@@ -61,8 +62,12 @@ def installed(tmp_path):
     return tmp_path
 
 
-def test_a_process_does_not_mix_two_versions(installed):
-    done = run(installed, "-c", SCRIPT, installed, "replaced")
+@pytest.mark.parametrize(
+    "more",
+    ["", "from dpcore.statistics import gini; sys.exit()", "import dpcore.models; sys.exit()"],
+)
+def test_a_process_does_not_mix_two_versions(installed, more):
+    done = run(installed, "-c", SCRIPT, installed, "replaced", more)
     assert "ImportError: dpcore was replaced on disk" in done.stderr
     assert not done.stdout
 
