@@ -37,6 +37,7 @@ if _TYPE_CHECKING:
     from .curves.score_groups import GroupedScores
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
+    from .curves.survival import Survival
     from .curves.table import Table
     from .errors import (
         ConvergenceError,
@@ -75,6 +76,7 @@ if _TYPE_CHECKING:
     from .releases.residual_plot import residual_plot
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
+    from .releases.survival import survival, survival_from_counts
     from .releases.table import table, table_from_counts
     from .reports.report import report
     from .summaries.grid import Grid
@@ -82,6 +84,7 @@ if _TYPE_CHECKING:
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
     from .summaries.score_counts import score_counts
     from .summaries.sql import sql
+    from .summaries.survival_counts import survival_counts
     from .summaries.table_grid import TableGrid
     from .summaries.top_labels import top_label
 
@@ -121,6 +124,7 @@ __all__ = [
     "ScoreCurves",
     "Smoothing",
     "Suggestion",
+    "Survival",
     "Table",
     "TableGrid",
     "average",
@@ -166,6 +170,9 @@ __all__ = [
     "streams",
     "studies",
     "suggest",
+    "survival",
+    "survival_counts",
+    "survival_from_counts",
     "symmetric_bounds",
     "table",
     "table_from_counts",
@@ -239,6 +246,7 @@ _HOMES = {
     "curves.score_groups": ("GroupedScores",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
+    "curves.survival": ("Survival",),
     "curves.table": ("Table",),
     "errors": (
         "ConvergenceError",
@@ -276,6 +284,7 @@ _HOMES = {
     "releases.residual_plot": ("residual_plot",),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
+    "releases.survival": ("survival", "survival_from_counts"),
     "releases.table": ("table", "table_from_counts"),
     "reports.report": ("report",),
     "summaries.grid": ("Grid",),
@@ -283,6 +292,7 @@ _HOMES = {
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
     "summaries.score_counts": ("score_counts",),
     "summaries.sql": ("sql",),
+    "summaries.survival_counts": ("survival_counts",),
     "summaries.table_grid": ("TableGrid",),
     "summaries.top_labels": ("top_label",),
 }
@@ -299,6 +309,7 @@ _NEAR = {
     **dict.fromkeys(("histogram2d", "crosstab", "contingency_table"), "dp.table"),
     **dict.fromkeys(("roc", "auc", "roc_auc_score"), "dp.roc_curve, whose result has auc"),
     **dict.fromkeys(("chisquare", "chi2", "chi_square"), "dp.chi_square_test"),
+    **dict.fromkeys(("kaplan_meier", "KaplanMeierFitter", "kaplan_meier_estimator"), "dp.survival"),
     **dict.fromkeys(("ks_2samp", "ks_test"), "dp.two_sample_test"),
     **dict.fromkeys(("calibration_curve", "reliability"), "dp.statistics.Reliability"),
 }

@@ -43,6 +43,7 @@ _HOMES: Final = {
     "dpcore.scores": "curves.scores",
     "dpcore.sum": "trust.protocol.released_sums",
     "dpcore.suggestion": "planning.suggest",
+    "dpcore.survival": "curves.survival",
     "dpcore.table": "curves.table",
 }
 

@@ -18,7 +18,13 @@ from .grid import Grid, check_grid_of_numbers
 from .group_counts import check_number_of_groups
 from .totals import NanPolicy, add_on_threads, count_in_table, sum_of_parts
 
-__all__ = ["Label", "records", "score_counts", "score_counts_of_groups"]
+__all__ = [
+    "Label",
+    "counted_in_two_classes",
+    "records",
+    "score_counts",
+    "score_counts_of_groups",
+]
 
 _PART: Final = 2**19  # so many records are worth a thread of their own
 
@@ -57,6 +63,16 @@ def score_counts(
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
         return sum_of_parts(own, of_labels, of_scores)
     is_positive, scores = _classes(of_labels, of_scores, pos_label, nan_policy)
+    counts, missing = counted_in_two_classes(is_positive, scores, grid)
+    if missing and nan_policy == "raise":
+        raise MissingValueError(of_scores.argument)
+    return counts
+
+
+def counted_in_two_classes(
+    is_positive: NDArray[np.bool_], scores: Chunk, grid: Grid
+) -> tuple[NDArray[np.int64], int]:
+    """Return the (2 N,) counts of records by class and score, and how many scores are NaN."""
     line, thresholds = grid._uniform_line(), grid.positions
 
     def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
@@ -72,9 +88,7 @@ def score_counts(
 
     counts = np.zeros(2 * grid.size, np.int64)
     missing = add_on_threads(add, scores.size, max(_PART, 8 * grid.size), counts)
-    if missing and nan_policy == "raise":
-        raise MissingValueError(of_scores.argument)
-    return counts
+    return counts, missing
 
 
 def score_counts_of_groups(

@@ -38,15 +38,16 @@ PAGES: Final = (
         " result to which noise has been added. All that is read off the result is free.",
         "dpcore",
         "cdf count counts mean quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow"
-        " residual_plot table project compact_bounds symmetric_bounds cdf_from_counts"
-        " score_curves_from_counts table_from_counts project_sums",
+        " residual_plot survival table project compact_bounds symmetric_bounds cdf_from_counts"
+        " score_curves_from_counts survival_from_counts table_from_counts project_sums",
     ),
     _page(
         "grids",
         "Grids and counts",
         "A grid is public: it says at which thresholds a curve is known. Counts of chunks add up.",
         "dpcore",
-        "Grid TableGrid group_counts score_counts top_label polynomial_sums PolynomialSums sql",
+        "Grid TableGrid group_counts score_counts survival_counts top_label polynomial_sums"
+        " PolynomialSums sql",
     ),
     _page(
         "results",
@@ -54,7 +55,7 @@ PAGES: Final = (
         "What releases return. Nothing here spends privacy.",
         "dpcore",
         "CDF GroupedCDF Count Counts Mean Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table"
-        " ResidualPlot Projection"
+        " ResidualPlot Survival Projection"
         " Interval load",
     ),
     _page(

@@ -64,6 +64,7 @@ VERBS = {
     "box_plot": lambda: dp.box_plot(X, GRID, epsilon=1.0),
     "hosmer_lemeshow": lambda: dp.hosmer_lemeshow(Y, X, epsilon=1.0),
     "residual_plot": lambda: dp.residual_plot(X, X - 0.5, epsilon=1.0),
+    "survival": lambda: dp.survival(X, Y, GRID, epsilon=1.0),
     "table": lambda: dp.table(X, X, dp.TableGrid(GRID, GRID), epsilon=1.0),
     "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
@@ -77,6 +78,10 @@ CHARGED = {
     **VERBS,
     # twice its epsilon to a budget for replace-one, under which the count is public
     "count": lambda: dp.count(X, epsilon=1.0),
+    "survival_from_counts": lambda: dp.survival_from_counts(
+        dp.survival_counts(X, Y, GRID), GRID, epsilon=1.0
+    ),
+    "survival, between bounds": lambda: dp.survival(X, Y, (0, 1), epsilon=1.0),
     "table_from_counts": lambda: dp.table_from_counts(CELLS.count(X, X), CELLS, epsilon=1.0),
     "project_sums": lambda: dp.project_sums(
         dp.polynomial_sums(X, 0, 1, 3), dp.mechanisms.PolynomialProjection(rho=0.5, degree=3)

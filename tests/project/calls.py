@@ -101,6 +101,8 @@ call(dp.TableGrid.uniform, x_bounds=(0, 1), y_bounds=(0, 1), shape=(4, 2))
 call(CELLS.count, x=SCORES, y=SCORES)
 call(dp.group_counts, values=SCORES, by=LABELS, grid=GRID, groups=[0, 1])
 call(dp.score_counts, **RECORDS, grid=GRID, pos_label=1)
+DURATIONS = {"durations": SCORES, "event": LABELS, "event_label": 1, "grid": GRID}
+call(dp.survival_counts, **DURATIONS)
 call(dp.top_label, y_true=LABELS, y_prob=np.c_[SCORES, SCORES[::-1]], classes=[0, 1])
 call(dp.polynomial_sums, values=SCORES, lower=0, upper=1, degree=3)
 call(dp.PolynomialSums, lower=0.0, upper=1.0, basis="legendre", sums=SUMS.sums)
@@ -129,6 +131,11 @@ for difference in (st.auc_difference_interval, st.population_auc_difference_inte
     call(difference, first=ROC, second=NOISY_ROC)
 call(st.GroupedROC, groups=("a",), curves=(ROC,))
 call(dp.ScoreCurves, grid=GRID, joint=NOISY_CURVES.joint)
+SURVIVAL = dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng())
+call(dp.Survival, grid=GRID, row=SURVIVAL.row, mechanism=DYADIC)
+call(SURVIVAL, t=[0.3, 0.5])
+call(SURVIVAL.quantile, p=[0.1, 0.2])
+call(SURVIVAL.restricted_mean, until=0.3)
 call(
     dp.ScoreCurves.from_classes,
     grid=dp.Grid.uniform(0, 1, 7),
@@ -266,6 +273,9 @@ call(quantile_roc, **RECORDS, epsilon=1.0, quantiles=4, branching=2, pos_label=1
 call(smooth_roc_curve, **RECORDS, epsilon=1.0, pos_label=1)
 call(dp.hosmer_lemeshow, **MANY, fitted=True, pos_label=1)
 call(hosmer_lemeshow_by_groups, **MANY)
+call(dp.survival, **DURATIONS, epsilon=1.0)
+call(dp.survival, " between bounds", **DURATIONS | {"grid": (0, 1)}, epsilon=1.0)
+call(dp.survival_from_counts, counts=np.ones(16, int), grid=GRID, epsilon=1.0)
 call(dp.table, x=SCORES, y=SCORES, grid=CELLS, integers=(None, True), epsilon=1.0)
 call(dp.table_from_counts, counts=np.ones((4, 2), int), grid=CELLS, integers=True, epsilon=1.0)
 call(

@@ -129,3 +129,4 @@ from .summaries import (
     moment_terms,
     position,
 )
+from .survival import life_table, survival_counts

@@ -1,0 +1,211 @@
+"""Release survival curves from durations and events."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._documentation import documented
+from ..curves.scores import numbered
+from ..curves.survival import Survival, check_survival_grid, deviation_of_at_risk
+from ..errors import DtypeError, ParameterError
+from ..mechanisms import Mechanism, from_curve
+from ..planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
+from ..privacy.allowance import Allowance
+from ..records.labels import Label
+from ..summaries.grid import Grid
+from ..summaries.survival_counts import survival_counts
+from ..summaries.totals import NanPolicy
+from .cdf import asked, checked, raw_release, refuse_one_row_only
+
+__all__ = ["survival", "survival_from_counts"]
+
+
+@documented
+def survival(
+    durations: Any,
+    event: Any,
+    grid: Grid | tuple[Any, Any],
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    event_label: Label | None = None,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> Survival:
+    """Release the survival curve of durations, some of them censored, with differential privacy.
+
+    Kaplan-Meier and Nelson-Aalen estimates, numbers at risk, median and restricted mean are all
+    computed from the release. Neighbours: one record is replaced, with its duration and its event.
+    The number of records is public; that of events is not.
+
+    Parameters
+    ----------
+    durations
+        (n,) how long each record was observed, n >= 1: numbers, or durations on a grid of
+        durations, in the containers that ``cdf`` takes. Durations below the grid count in the first
+        cell, and those beyond it as censored at the last threshold.
+    event
+        (n,) whether the duration ended with the event: booleans, 0 and 1, or other labels. Records
+        with another label than ``event_label`` are censored. Columns of pandas must have the same
+        index.
+    grid
+        {thresholds}
+        Or the public bounds of durations, (lower, upper): then the number of cells grows with the
+        number of records and the budget, or with a small noise of the mechanism.
+    mechanism
+        {mechanism}
+    epsilon, rho, delta
+        {budget}
+    event_label
+        The label of the event; None: 1, or True. It must be given if the labels are strings.
+    rng
+        {rng}
+    nan_policy
+        {nan_policy}
+
+    Returns
+    -------
+    Survival
+        With ``survival``, ``cumulative_hazard``, ``at_risk``, ``median`` and
+        ``restricted_mean(until)``. It was made monotone by isotonic regression.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        An argument is invalid. Errors are raised before any noise is drawn, and apart from missing
+        values they do not depend on the values of records.
+
+    Notes
+    -----
+    docs/proofs/survival.md has the proof. The cost is O(n + N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> until_event, censoring = rng.exponential(10, 5000), rng.uniform(0, 30, 5000)
+    >>> durations, event = np.minimum(until_event, censoring), until_event <= censoring
+    >>> curve = dp.survival(durations, event, (0, 24), epsilon=1.0)
+    >>> curve.n, round(curve(5), 1), round(curve.restricted_mean(12))
+    (5000, 0.6, 7)
+    """
+    bounds = None if isinstance(grid, Grid) else _bounds_of(grid)
+    fine = fine_grid(*bounds) if bounds is not None else grid
+    assert isinstance(fine, Grid)
+    spender = _spender(mechanism, epsilon, rho, delta, fine if bounds is None else None, rng)
+    how: Any = {"event_label": event_label, "nan_policy": nan_policy}
+    counts = survival_counts(durations, event, fine, **how)
+    if not counts.any():
+        raise ParameterError("durations", 0, "must hold at least one record")
+    if bounds is None:
+        return _released(counts, fine, spender, rng, "survival")
+    cells, chosen = suited_to_survival(int(counts.sum()), spender)
+    return _released(joined(counts, cells), coarser(fine, cells), chosen, rng, "survival")
+
+
+@documented
+def survival_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    rng: np.random.Generator | None = None,
+) -> Survival:
+    """Release the survival curve of records that are already counted.
+
+    Use this for data in chunks, in several files or at several sites: add up ``survival_counts`` of
+    the parts and release once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (2 N,) integers, 0 or more, from ``survival_counts``.
+    grid
+        {thresholds}
+    mechanism
+        {mechanism}
+    epsilon, rho, delta
+        {budget}
+    rng
+        {rng}
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``survival``; also if ``counts`` are not 2 N integers that are 0 or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.Grid([6.0, 12.0, 18.0, 24.0])
+    >>> parts = [([3, 5, 9, 31] * 50, [1, 1, 1, 0] * 50), ([7, 15, 20] * 40, [0, 1, 1] * 40)]
+    >>> counts = sum(dp.survival_counts(*part, grid) for part in parts)
+    >>> curve = dp.survival_from_counts(counts, grid, epsilon=1.0, rng=rng)
+    >>> curve.n, curve.survival.round(2), curve.at_risk.round()
+    (320, array([0.71, 0.55, 0.37, 0.22]), array([320., 226., 135.,  91.]))
+    """
+    check_survival_grid(grid)
+    spender = _spender(mechanism, epsilon, rho, delta, grid, rng)
+    exact = _check.counts("counts", counts, (2 * grid.size,))
+    if not exact.any():
+        raise ParameterError("counts", 0, "must hold at least one record")
+    return _released(exact, grid, spender, rng, "survival_from_counts")
+
+
+def _bounds_of(grid: object) -> tuple[Any, Any]:
+    """Return bounds of durations, checked to be a pair."""
+    if not isinstance(grid, tuple | list) or len(grid) != 2:
+        what = "must be a Grid, or the bounds (lower, upper) of durations"
+        raise DtypeError("grid", type(grid).__name__, what)
+    return grid[0], grid[1]
+
+
+def _spender(
+    mechanism: Mechanism | None,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    delta: float | None,
+    grid: Grid | None,
+    rng: np.random.Generator | None,
+) -> Mechanism | Allowance:
+    """Check all that does not depend on records; return what releases, or what it may spend."""
+    if grid is not None:
+        check_survival_grid(grid)
+    spender = asked(mechanism, epsilon, rho, None, delta)
+    refuse_one_row_only(spender, "durations have two classes")
+    if spender.privacy.neighbours != "replace-one":
+        given = spender.privacy.neighbours
+        raise ParameterError("mechanism", given, "must be for replace-one: n is public")
+    size = suited_to_survival(1, spender)[0] if grid is None else grid.size
+    checked(numbered(2 * size), spender, True, rng)
+    return spender
+
+
+def _released(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    spender: Mechanism | Allowance,
+    rng: np.random.Generator | None,
+    what: str,
+) -> Survival:
+    """Release counts that were checked; ``what`` is the function that a budget records."""
+    cells = numbered(2 * grid.size)
+    row = raw_release(counts, cells, checked(cells, spender, True, rng), rng, what=what)
+    used = spender if isinstance(spender, Mechanism) else None
+    if used is None:
+        with suppress(ParameterError):  # the release is already paid for
+            used = from_curve(row)
+    return Survival(grid, row.isotonic(), deviation_of_at_risk(row, grid.size, used), used)
