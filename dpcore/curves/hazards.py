@@ -133,7 +133,8 @@ def read_at(
     """
     curve, at = np.append(1.0, survival), np.append(min(start, positions[0]), positions)
     if linear:
-        found = np.interp(points, at, curve)
+        inside = np.clip(points, at[0], positions[-1])  # long doubles may be beyond doubles
+        found = np.interp(np.asarray(inside, np.float64), at, curve)
     else:
         found = curve[np.maximum(np.searchsorted(at[1:], points, side="right"), 0)]
     return np.where(points > positions[-1], np.nan, found)

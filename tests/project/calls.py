@@ -772,6 +772,7 @@ for released in (
     NOISY,
     GROUPED,
     st.ROC.from_curves(NOISY_CURVES),
+    st.GroupedROC(("a",), (NOISY_ROC,)),
     st.reliability(NOISY_CURVES),
     TEST,
     RESIDUALS,
