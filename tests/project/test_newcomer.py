@@ -14,6 +14,7 @@ RNG = np.random.default_rng(1)
 N = 4000
 NAMES = {
     "dp": dp,
+    "N": N,
     "np": np,
     "ages": RNG.integers(0, 90, N),
     "region": RNG.choice(["north", "south"], N),
@@ -51,6 +52,15 @@ ANSWERS = {
     "quartiles alone": "dp.quantiles(ages, [0.25, 0.75], grid, epsilon=1.0).n == 4000",
     "two lots of people": "dp.compare(curve, dp.cdf(ages, grid, epsilon=1.0), simulations=19)"
     ".p_value > 0.04",
+    "a count": "dp.count(ages, epsilon=1.0).interval().low <= N + 99",
+    "a mean between bounds": "40 < dp.mean(ages, (0, 120), epsilon=1.0).value < 50",
+    "counts of categories": "dp.counts(region, ['north', 'south'], epsilon=1.0)"
+    ".values.sum() > 3900",
+    "a page of HTML": "'<img' in dp.report({'Ages': curve})",
+    "a table of anything": "{'fpr', 'tpr'} <= set(dp.roc_curve(labels, scores, epsilon=1.0)"
+    ".to_frame())",
+    "ROC curves of groups in one picture": "len(dp.roc_curve(labels, scores, by=region,"
+    " groups=['north', 'south'], epsilon=1.0).plot().lines) == 3",
     "times in a line": "'2024' in repr(dp.Interval(np.datetime64('2024-01-31'), 1))",
 }
 
@@ -81,6 +91,12 @@ COMMANDS = {
     "a typo of an option": (["cdf", "t.csv", "--colum", "x"], "did you mean --column?"),
     "a typo of a command": (["cdff", "t.csv"], "did you mean cdf?"),
 }
+
+
+@pytest.fixture(autouse=True)
+def close_pictures():
+    yield
+    pytest.importorskip("matplotlib.pyplot").close("all")
 
 
 @pytest.mark.parametrize("wish", ANSWERS)
