@@ -67,10 +67,10 @@ def _of_groups(groups: Any, options: argparse.Namespace) -> str:
         pairs = combinations([(shown(str(of)), _roc(one)) for of, one in groups.items()], 2)
         return "\n".join([*about, "", *_areas(pairs, options)])
     found = dpcore.pairwise_tests(groups, simulations=options.simulations)
-    pairs = zip(found.pairs, found.statistics, found.pvalues, found.adjusted_pvalues, strict=True)
+    tested = zip(found.pairs, found.statistics, found.pvalues, found.adjusted_pvalues, strict=True)
     table = [
         f"{statistic:>9.4g}  {own:>8.3g}  {adjusted:>8.3g}  {_named(pair)}"
-        for pair, statistic, own, adjusted in pairs
+        for pair, statistic, own, adjusted in tested
     ]
     heading = f"{'K-S':>9}  {'p-value':>8}  {'adjusted':>8}  groups"
     said = "Adjusted p-values are Holm's, for all pairs at once."

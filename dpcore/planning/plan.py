@@ -15,7 +15,7 @@ from .. import _check
 from ..curves import forms
 from ..curves.field_tables import Rows, cut, text
 from ..curves.stored import Stored, one_of
-from ..errors import ParameterError
+from ..errors import ParameterError, amount
 from ..mechanisms import Dawa, Mechanism
 from ..mechanisms.base import MOST_RECORDS, check_mechanism
 from ..privacy.allowance import Allowance
@@ -77,7 +77,7 @@ class Option(Stored):
             raise ParameterError("largest_on_shapes", given, "must have the shapes of on_shapes")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Plan(Stored):
     """Mechanisms for a grid of some size, with the recommended one first. Iterates over options.
 
@@ -119,6 +119,12 @@ class Plan(Stored):
     def best(self) -> Mechanism:
         """The mechanism that ``dpcore.cdf`` uses if none is given."""
         return self.options[0].mechanism
+
+    def __repr__(self) -> str:
+        first, cells = self.options[0], amount(self.size, "cell")
+        return (
+            f"<Plan for {cells}: {first.name}, {self.why}; {amount(len(self.options), 'option')}>"
+        )
 
     def _columns(self) -> Mapping[str, Any]:
         names = ("name", "error", "largest_error", "expected_largest")

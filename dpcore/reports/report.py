@@ -35,14 +35,17 @@ body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; marg
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; border-top: 1px solid #bbb; padding-top: 1rem; }
 img { display: block; max-width: 100%; height: auto; margin: 1rem 0; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 0.75rem 0; font-size: 0.9rem;
+table { border-collapse: collapse; margin: 0.75rem 0; min-width: 14rem; font-size: 0.9rem;
   font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: 0.25rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: 0.2rem 0.8rem 0.2rem 0; text-align: left;
   vertical-align: top; }
+td:first-child { overflow-wrap: break-word; }
 .guarantee { background: #f2f5f9; border-left: 4px solid #0072b2; padding: 0.5rem 0.75rem; }
 .simulated { background: #fdf0e6; border-left-color: #d55e00; }
-@media print { body { max-width: none; font-size: 10pt; } section { break-inside: avoid; }
+@media print { body { max-width: none; font-size: 10pt; } img { max-height: 9cm; }
+  img, tr, .guarantee, .wide { break-inside: avoid; }
+  h2, h2 + p, .guarantee { break-after: avoid; }
   .wide { overflow: visible; } }
 """
 # Nothing is fetched and nothing runs, whatever stands in a name.

@@ -19,7 +19,7 @@ from .protocol.rounds import MOST_CLIENTS
 __all__ = ["Advice", "Enough", "Purpose", "advise", "enough"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Advice(Stored):
     """Advice on how finely to count the scores of a number of clients, and what error to expect.
 
@@ -59,6 +59,10 @@ class Advice(Stored):
     expected_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     theorem_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
+
+    def __repr__(self) -> str:
+        fine = ", ".join(f"2^{height} for {purpose}" for purpose, height in self.heights.items())
+        return f"<Advice: cells {fine}>"
 
     def _columns(self) -> Mapping[str, Any]:
         purposes = list(self.heights)
