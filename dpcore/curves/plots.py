@@ -157,6 +157,7 @@ def plot_rates(
     *,
     ax: Axes | None,
     level: float,
+    band: tuple[Reals, Reals] | None,
     style: dict[str, Any],
 ) -> Axes:
     """Draw a reliability diagram above its counts. See ``Reliability.plot``.
@@ -173,6 +174,8 @@ def plot_rates(
         The text in the legend, unless the style has a label.
     ax, level, style
         Axes, or None for new ones; the level of the intervals; arguments of ``Axes.plot``.
+    band
+        The ends of a band for all bins at once, each (K,), or None for intervals of single bins.
     """
     width = deviations(level)
     ax = axes(ax, figsize=(5, 6))
@@ -185,8 +188,14 @@ def plot_rates(
     shown = {"marker": "o", "markersize": 4, "linewidth": 1}
     (line,) = ax.plot(at, height, **{**shown, **_labelled(ax, name, style)})
     color = line.get_color()
-    looks = ((4.0, 0.35, "noise alone"), (1.0, 1.0, "noise and sampling"))
-    for deviation, (thickness, opacity, of) in zip(spread, looks, strict=True):
+    looks: list[tuple[float, float, str]] = []
+    if band is None:
+        looks = [(4.0, 0.35, "noise alone"), (1.0, 1.0, "noise and sampling")]
+    else:
+        at_once = _once(ax, covered(level, at_once=True))
+        boxes = edges[:-1], band[1] - band[0], np.diff(edges), band[0]
+        ax.bar(*boxes, align="edge", alpha=0.2, linewidth=0, color=color, label=at_once)
+    for deviation, (thickness, opacity, of) in zip(spread, looks, strict=False):
         reach = width * deviation[some]
         low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
         bars = ax.vlines(at, low, high, [color], label=_once(ax, f"{100 * level:g}%, {of}"))

@@ -36,8 +36,29 @@ class Banded(Protocol[Ends]):
         ...
 
 
+@runtime_checkable
+class Binned(Protocol[Ends]):
+    """Rates in bins, whose band at once follows from simulations of the counts of one release."""
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        """Return the released counts, and the mechanism that released them, if it is known."""
+        ...
+
+    def _band_of_simulations(
+        self,
+        simulation: Simulation,
+        level: float,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        sampling: bool,
+    ) -> Ends:
+        """Return the band, for the population if there is sampling."""
+        ...
+
+
 def simultaneous_band(
-    curve: Banded[Ends],
+    curve: Banded[Ends] | Binned[Ends],
     level: float = 0.95,
     *,
     of: Target = "records",
@@ -53,8 +74,8 @@ def simultaneous_band(
     Parameters
     ----------
     curve
-        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve, or
-        its ``precision_recall``.
+        A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve, its
+        ``precision_recall``, or a table of ``statistics.reliability``.
     level
         The probability that no threshold is missed, between 0 and 1.
     of
@@ -74,7 +95,8 @@ def simultaneous_band(
     Interval, Band or PrecisionRecallBand
         ``low`` and ``high``, each (N,): they never fall, are within [0, 1], and contain the curve.
         Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``; of its
-        ``precision_recall``, as from ``ROC.precision_recall_band``.
+        ``precision_recall``, as from ``ROC.precision_recall_band``. Of a reliability table, the
+        ends of the shares of positives, each (B,).
 
     Raises
     ------
@@ -94,7 +116,9 @@ def simultaneous_band(
 
     The counts of both classes of a ROC curve are one released curve, and all of them are within
     the band at once. Rates and precisions are those that such counts may have, so that these bands
-    hold more often than the level says.
+    hold more often than the level says. For a reliability table, c is the quantile of the largest
+    error in positives minus rate times records over the bins alone, in its own deviations, and the
+    intervals are Fieller's, or Wilson's for sampling.
 
     Examples
     --------
@@ -106,14 +130,19 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    _check.instance("curve", curve, Banded, "must be a CDF, a ROC or its precision_recall")
+    what = "must be a CDF, a ROC or its precision_recall, or a Reliability"
+    _check.instance("curve", curve, Banded | Binned, what)
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
     released, own = curve._released_row()
     simulation = simulation_of("curve", released, own if mechanism is None else mechanism)
+    rng = simulation.generator(rng)
+    if isinstance(curve, Binned):
+        sampled = of == "population"
+        return curve._band_of_simulations(simulation, level, replicates, rng, sampling=sampled)
     sampling = math.sqrt(released.n) / 2 if of == "population" else 0.0
-    worst = _largest_errors(simulation, replicates, sampling, simulation.generator(rng))
+    worst = _largest_errors(simulation, replicates, sampling, rng)
     width = float(np.quantile(worst, level, method="higher"))
     return curve._band_at_once(width, sampling)
 

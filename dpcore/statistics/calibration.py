@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves import forms
-from ..curves.confidence import deviations
+from ..curves.cdf import CDF
+from ..curves.confidence import Interval, deviations
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
@@ -19,10 +20,11 @@ from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Simulation
 from ..curves.stored import Stored, one_of
-from ..errors import amount
+from ..errors import ParameterError, amount
 from ..privacy.guarantees import Privacy
 from .binning import Bins, counted_bins, share, uniform_bins
 from .calibration_gaps import ErrorNorm, Gaps
+from .rates_at_once import band_of_rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reliability", "expected_calibration_error", "maximum_calibration_error", "reliability"]
 
+_CURVES: Final = forms.optional(forms.or_null(one_of(ScoreCurves)))
 _RELEASES: Final = 50  # their mean is then known to a seventh of the deviation of one
 
 
@@ -171,6 +174,9 @@ class Reliability(Stored):
         The bins, with released counts.
     privacy
         The cost of the release.
+    curves
+        The released scores, for ``dpcore.simultaneous_band``, which contains the shares of all bins
+        at once. None: the table is of other sums, and has no such band.
 
     Examples
     --------
@@ -182,16 +188,21 @@ class Reliability(Stored):
     >>> table = dp.statistics.reliability(curves, 4)
     >>> table.positive_rate.round(2), table.standard_error.round(2)
     (array([0.02, 0.17, 0.42, 0.77]), array([0.01, 0.02, 0.02, 0.02]))
+    >>> band = dp.simultaneous_band(table, of="population")
+    >>> band.low.round(2), band.high.round(2)
+    (array([0.01, 0.13, 0.37, 0.72]), array([0.04, 0.21, 0.48, 0.81]))
     """
 
     _kind = "dpcore.reliability"
 
     bins: Bins = field(metadata=one_of(Bins))
     privacy: Privacy = field(metadata=forms.PRIVACY)
+    curves: ScoreCurves | None = field(default=None, metadata=_CURVES)
 
     def __post_init__(self) -> None:
         _check.instance("bins", self.bins, Bins, "must be Bins")
         _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
+        _check.instance("curves", self.curves, ScoreCurves | None, "must be None or ScoreCurves")
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
@@ -299,6 +310,32 @@ class Reliability(Stored):
             "standard_error": self.standard_error,
         }
 
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        """Return the counts of both classes, for ``dpcore.simultaneous_band``."""
+        return self._scores.joint, None
+
+    def _band_of_simulations(
+        self,
+        simulation: Simulation,
+        level: float,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        sampling: bool,
+    ) -> Interval[NDArray[np.float64]]:
+        """Return intervals of the shares of positives in all bins at once."""
+        ends, rate = Gaps.of(self._scores, self.bins).ends, self.positive_rate
+        asked = self._scores, ends, simulation, level, replicates, rng
+        low, high = band_of_rates(*asked, sampling=sampling)
+        return Interval(np.fmin(low, rate), np.fmax(high, rate))
+
+    @property
+    def _scores(self) -> ScoreCurves:
+        if self.curves is None:
+            what = "must know its curves, as from statistics.reliability, to have a band at once"
+            raise ParameterError("curve", repr(self), what)
+        return self.curves
+
     def display(self, **options: Any) -> CalibrationDisplay:
         """Return scikit-learn's display of the diagram. This needs the extra ``models``.
 
@@ -334,7 +371,14 @@ class Reliability(Stored):
         display: CalibrationDisplay = module.CalibrationDisplay(rates, scores, None, **options)
         return display
 
-    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        level: float = 0.95,
+        band: Interval[NDArray[np.float64]] | None = None,
+        **style: Any,
+    ) -> Axes:
         """Draw the reliability diagram with a legend and the counts. This needs the extra ``plot``.
 
         Parameters
@@ -345,6 +389,8 @@ class Reliability(Stored):
         level
             The confidence level of the bars, for each bin alone. Thick bars are for the noise
             alone, thin bars for noise and sampling.
+        band
+            A band to draw in place of the bars, from ``dpcore.simultaneous_band`` with this level.
         **style
             Passed on to ``Axes.plot``, for the line through the bins; ``label`` is its text in the
             legend.
@@ -370,6 +416,10 @@ class Reliability(Stored):
         """
         from ..curves.plots import plot_rates, shortly
 
+        if band is not None:
+            _check.instance("band", band, Interval, "must be None or an Interval")
+            for end in band:
+                _check.held("band", end, self.counts.shape)
         return plot_rates(
             self.mean_score,
             self.positive_rate,
@@ -379,6 +429,7 @@ class Reliability(Stored):
             shortly(self.privacy),
             ax=ax,
             level=level,
+            band=band,
             style=style,
         )
 
@@ -417,7 +468,7 @@ def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
     >>> table.mean_score.round(2), table.positive_rate.round(2)
     (array([0.13, 0.38, 0.62, 0.87]), array([0.02, 0.17, 0.42, 0.77]))
     """
-    return Reliability(counted_bins(curves, bins, uniform_bins), curves.privacy)
+    return Reliability(counted_bins(curves, bins, uniform_bins), curves.privacy, curves)
 
 
 def _gaps(bins: Bins) -> NDArray[np.float64]:

@@ -70,6 +70,7 @@ RESULTS = {
         CURVES, 8, mechanism=dp.mechanisms.from_curve(CURVES.joint)
     ),
     "reliability with empty bins": dp.statistics.reliability(CURVES, 60),
+    "reliability without its curves": replace(dp.statistics.reliability(CURVES, 4), curves=None),
     "test of a law": dp.goodness_of_fit(CURVE, lambda t: t, simulations=19),
     "tests of pairs": dp.pairwise_tests({"a": CURVE, "b": OTHER}, simulations=19),
     "test of equivalence": dp.equivalence_test(CURVE, OTHER, 0.5, simulations=19),

@@ -403,6 +403,13 @@ call(ROC.band, level=0.9)
 call(ROC.band_of_deviations, width=2.0, sampling=1.0)
 call(
     dp.simultaneous_band,
+    " of a reliability table",
+    curve=st.reliability(NOISY_CURVES, 4),
+    mechanism=DYADIC,
+    replicates=2,
+)
+call(
+    dp.simultaneous_band,
     " of a ROC curve",
     curve=st.ROC.from_curves(NOISY_CURVES),
     mechanism=DYADIC,
