@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..errors import ParameterError
 from . import colours
 from .confidence import deviations
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Reals",
     "axes",
+    "check_reach",
     "covered",
     "drawable",
     "one_legend",
@@ -46,12 +48,23 @@ _NOT_KNOWN: Final = "no band: the noise is not known"
 _FROM_0_TO_1: Final = "no band: the {} is from 0 to 1"
 _EVERYWHERE: Final = 0.95  # a band of so much of the square says nothing
 _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
+_FARTHEST: Final = 1e307  # Matplotlib has room beside places, and multiplies steps of ticks by 10
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
 
 def drawable(text: str) -> str:
     """Return the text that pictures show: halves of pairs of surrogates, which no font has, as ?"""
     return text.encode(errors="replace").decode()
+
+
+def check_reach(places: NDArray[Any]) -> None:
+    """Refuse places that Matplotlib has no axis for."""
+    if places.dtype.kind != "f":
+        return
+    far = places[np.isfinite(places) & (np.abs(places) > _FARTHEST)]
+    if far.size:
+        what = f"must lie within +-{_FARTHEST:g} to be drawn"
+        raise ParameterError("grid", float(far[0]), what)
 
 
 def covered(level: float, *, at_once: bool) -> str:
@@ -84,6 +97,7 @@ def plot_steps(
     ax, covered, style
         Axes, or None for new ones; what the band covers; arguments of ``Axes.step``.
     """
+    check_reach(x)
     ax = axes(ax)
     at = np.arange(x.size)
     if x.size > _DRAWN:  # the first point, and the last point of each group
@@ -138,6 +152,7 @@ def plot_box(
     ax, position, style
         Axes, or None for new ones; the place on the horizontal axis; arguments of ``Axes.bxp``.
     """
+    check_reach(np.append(outliers, components))
     shown = dict(zip(("whislo", "q1", "med", "q3", "whishi"), components, strict=True))
     box = {"label": style.pop("label", name), **shown, "fliers": outliers}
     ax = axes(ax)

@@ -360,8 +360,10 @@ class Table(Stored):
         >>> found.plot().get_title()
         'epsilon = 50 (replace-one)'
         """
-        from .plots import plot_table
+        from .plots import check_reach, plot_table
 
+        for grid in (self.grid.x, self.grid.y):
+            check_reach(edges_of(grid))
         table = self if self.row.is_monotone else self.isotonic()
         edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)
         names = self.names[0] or "x", self.names[1] or "y"

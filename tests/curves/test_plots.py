@@ -325,3 +325,27 @@ def test_bars_are_not_squeezed_by_a_line_far_above_them():
     often = RNG.random(20_000) < 0.9
     ax = dp.hosmer_lemeshow(often, np.full(20_000, 0.9), groups=5, epsilon=5.0, rng=RNG).plot()
     assert "all records of the group" in legend(ax)
+
+
+def plotted(thresholds, lower=None):
+    grid = dp.Grid(thresholds, lower=lower)
+    return {
+        "curve": dp.cdf(thresholds, grid, NoNoise()),
+        "groups": dp.cdf(thresholds, grid, NoNoise(), by=[0] * grid.size, groups=[0]),
+        "box": dp.box_plot(thresholds, grid, epsilon=1e4),
+        "table": dp.table(thresholds, thresholds, dp.TableGrid(grid, grid), NoNoise()),
+    }
+
+
+@pytest.mark.parametrize("kind", ["curve", "groups", "box", "table"])
+@pytest.mark.parametrize(
+    "ends", [([-1.7e308, 0.0, 1.7e308], None), ([1e308], 0.9e308), ([1e308, 1.1e308], -1e300)]
+)
+def test_grids_as_far_as_doubles_go_are_refused_by_name_as_no_axis_has_them(kind, ends):
+    far = plotted(*ends)[kind]
+    with pytest.raises(dp.ParameterError, match=r"grid must lie within \+-1e\+307 to be drawn"):
+        far.plot()
+    ax = plotted([-1e307, 1e307])[kind].plot()
+    ax = ax if kind != "groups" else np.ravel(ax)[0]
+    ax.figure.canvas.draw()
+    plt.close("all")
