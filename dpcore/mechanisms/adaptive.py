@@ -17,6 +17,7 @@ from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy, within_group
+from ..privacy.losses import ShiftedNoise
 from ..privacy.spending import called
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
@@ -27,6 +28,7 @@ from .queries import (
     in_units,
     noise_of,
     rho_of_counts,
+    shifts_of,
     variance_of,
 )
 
@@ -230,6 +232,9 @@ class AdaptiveQuantiles(Mechanism):
         asked = self.questions(size)
         return rho_of_counts(self._budget(), asked, asked) if asked else Fraction(0)
 
+    def _noise_shifts(self, size: int) -> tuple[ShiftedNoise, ...]:
+        return shifts_of(*self.noise(size), self.questions(size))
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         return self._asking(exact[np.newaxis])
 
@@ -270,6 +275,9 @@ class _Server(Mechanism):
 
     def _rho(self, size: int) -> Fraction:
         return self.mechanism._rho(size)
+
+    def _noise_shifts(self, size: int) -> tuple[ShiftedNoise, ...]:
+        return self.mechanism._noise_shifts(size)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         return self.mechanism._asking(self.sites)

@@ -20,6 +20,7 @@ from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
 from ..privacy.allowance import Law, rho_of
 from ..privacy.lattice import integer_noise, least_deviation
+from ..privacy.losses import ShiftedNoise
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 
@@ -232,6 +233,13 @@ class Dyadic(Mechanism):
         if self._is_gaussian:
             return rho_of(law, _gaussian_change(size - 1, base)[1])
         return rho_of(law, _graph_diameter(size - 1, base))
+
+    def _noise_shifts(self, size: int) -> tuple[ShiftedNoise, ...] | None:
+        """Return the noise on a shortest path; an electrical flow has no whole shifts."""
+        law, _ = self.noise(size)
+        if law is None or self._is_gaussian:
+            return None if law else ()
+        return (ShiftedNoise(law, 1, _graph_diameter(size - 1, min(self.base, size))),)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, unit = self.noise(exact.size)

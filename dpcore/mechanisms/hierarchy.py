@@ -17,6 +17,7 @@ from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source
 from ..privacy.guarantees import Neighbours, Relation
+from ..privacy.losses import ShiftedNoise
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 from .branching import (
@@ -264,6 +265,9 @@ class Hierarchy(Mechanism):
 
     def _rho(self, size: int) -> Fraction:
         return self.tree(size).rho
+
+    def _noise_shifts(self, size: int) -> tuple[ShiftedNoise, ...]:
+        return self.tree(size).shifts
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)

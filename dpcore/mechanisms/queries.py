@@ -17,6 +17,7 @@ from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law, rho_of
 from ..privacy.lattice import lattice_noise
+from ..privacy.losses import ShiftedNoise
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Work
 
@@ -154,6 +155,9 @@ class HistogramQueries(Mechanism):
         bins = min(self.bins, size)
         return rho_of_counts(self._budget(), 2, bins) if bins > 1 else Fraction(0)
 
+    def _noise_shifts(self, size: int) -> tuple[ShiftedNoise, ...]:
+        return shifts_of(*self.noise(size), 2)
+
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         n, ends = int(exact.sum()), np.append(0, self.ends(exact.size))
         unit = 2.0 ** -self.noise(exact.size)[1]
@@ -193,6 +197,14 @@ def rho_of_counts(budget: Allowance, changes: int, questions: int) -> Fraction:
     if budget.stated is None:
         return rho_of(budget.law(changes), changes)
     return lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS, are_whole=True).rho
+
+
+def shifts_of(law: Law | None, bits: int, changes: int) -> tuple[ShiftedNoise, ...]:
+    """Return the noise of so many counts that change by one each, in units of 2^-bits counts.
+
+    Where the unit is larger than a count, rounding down changes by one unit or by none.
+    """
+    return (ShiftedNoise(law, 1 << max(bits, 0), changes),) if law and changes else ()
 
 
 def variance_of(law: Law | None, bits: int) -> float:

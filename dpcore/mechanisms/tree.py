@@ -14,6 +14,7 @@ from ..kernels.trees import hierarchy as kernels
 from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law, rho_of
+from ..privacy.losses import ShiftedNoise
 from ..privacy.whole_counts import spread_over_counts
 from .branching import Branching
 from .mean_errors import mean_prefix_variance
@@ -83,8 +84,14 @@ class Tree:
     @property
     def rho(self) -> Fraction:
         """The rho of the noise: on each level neighbours differ in one count, or in two."""
-        changed = (2 if self.total_is_public else 1) * 4**self.bits
-        return sum((rho_of(law, changed) for law in self.laws), Fraction(0))
+        parts = [rho_of(one.law, one.count * one.shift**2) for one in self.shifts]
+        return sum(parts, Fraction(0))
+
+    @property
+    def shifts(self) -> tuple[ShiftedNoise, ...]:
+        """The noise that neighbours shift: of one count, or of two, on each level."""
+        changed = 2 if self.total_is_public else 1
+        return tuple(ShiftedNoise(law, 2**self.bits, changed) for law in self.laws if law)
 
     @property
     def total_is_public(self) -> bool:

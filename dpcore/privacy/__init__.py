@@ -10,14 +10,17 @@ from .composition import composed
 from .concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from .gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 from .guarantees import Neighbours, Privacy, Relation, double_above
+from .losses import Losses, ShiftedNoise
 
 __all__ = [
     "Budget",
     "BudgetError",
     "Charge",
+    "Losses",
     "Neighbours",
     "Privacy",
     "Relation",
+    "ShiftedNoise",
     "composed",
     "discrete_gaussian_delta",
     "double_above",

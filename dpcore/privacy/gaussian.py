@@ -12,7 +12,7 @@ from .. import _check
 from ..errors import ParameterError
 from .concentrated import not_negative, probability
 
-__all__ = ["discrete_gaussian_delta", "gaussian_delta", "gaussian_sigma"]
+__all__ = ["discrete_gaussian_delta", "gaussian_delta", "gaussian_sigma", "theta"]
 
 _RELATIVE_ERROR: Final = 4e-13  # deltas computed here are rounded up by this relative error
 _MOST_SIGMA_SQUARED: Final = 2**40
@@ -184,7 +184,7 @@ def discrete_gaussian_delta(
         y = np.arange(start, min(start + _CHUNK, most + 1), dtype=np.float64)
         gaps = first_gap + slope * (y - least)
         total += float(np.sum(np.exp((largest - y) * (y + largest) * rate) * -np.expm1(-gaps)))
-    return _above(math.exp(-float(exponent)) * total / _theta(rate))
+    return _above(math.exp(-float(exponent)) * total / theta(rate))
 
 
 def _continuous_delta(shift: Fraction, epsilon: Fraction) -> float:
@@ -226,10 +226,10 @@ def _tail(start: float, apart: float = math.inf) -> float:
     return float(inside @ _WEIGHTS) / unit
 
 
-def _theta(rate: float) -> float:
+def theta(rate: float) -> float:
     """Return the sum of e^(-rate y^2) over all integers, by Poisson's summation if rate < pi."""
     if rate < math.pi:
-        return math.sqrt(math.pi / rate) * _theta(math.pi**2 / rate)
+        return math.sqrt(math.pi / rate) * theta(math.pi**2 / rate)
     return 1.0 + 2.0 * math.fsum(math.exp(-rate * y * y) for y in range(1, 7))
 
 

@@ -87,8 +87,8 @@ PAGES: Final = (
         "Conversions between epsilon, delta, rho and the deviation of noise, and composition."
         " `Budget`, `BudgetError` and `Privacy` are those of [Budgets and guarantees](budgets.md).",
         "dpcore.privacy",
-        "Charge composed gaussian_sigma gaussian_delta discrete_gaussian_delta zcdp_epsilon"
-        " zcdp_delta zcdp_rho double_above Neighbours Relation",
+        "Charge composed Losses ShiftedNoise gaussian_sigma gaussian_delta discrete_gaussian_delta"
+        " zcdp_epsilon zcdp_delta zcdp_rho double_above Neighbours Relation",
     ),
     _page(
         "choosing",

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import DtypeError, ParameterError, Privacy
-from dpcore.privacy import composed, zcdp_epsilon
+from dpcore.privacy import composed, composition, zcdp_epsilon
 from tests.privacy.test_guarantees import ANY, removed, within
 
 
 @given(st.lists(ANY, min_size=1, max_size=6))
-def test_composed_is_the_least_over_all_subsets(guarantees):
+def test_composed_is_no_more_than_the_least_over_all_subsets(guarantees):
     delta = 0.01
     rest = delta - sum(guarantee.delta for guarantee in guarantees)
     joint = composed(guarantees, delta)
@@ -30,7 +30,7 @@ def test_composed_is_the_least_over_all_subsets(guarantees):
         basic = sum(e for e, keep in zip(pure, kept, strict=True) if keep)
         if rho > 0:
             options.append(basic + zcdp_epsilon(rho, rest))
-    assert joint.epsilon == pytest.approx(min(options), rel=1e-9)
+    assert joint.epsilon <= min(options) * (1 + 1e-9)  # privacy loss distributions may tell less
     assert joint.delta <= delta
 
 
@@ -38,8 +38,8 @@ def test_many_small_ones_cost_less_than_their_sum():
     many = 400 * [Privacy(0.01)]
     assert sum(many).epsilon == pytest.approx(4.0)
     joint = composed(many, 1e-6)
-    assert joint.epsilon == pytest.approx(zcdp_epsilon(0.02, 1e-6), rel=1e-9)
-    assert composed([Privacy(1.0), *many], 1e-6).epsilon == pytest.approx(1 + joint.epsilon)
+    assert 0.85 < joint.epsilon / zcdp_epsilon(0.02, 1e-6) < 0.95
+    assert composed([Privacy(1.0), *many], 1e-6).epsilon < 1 + joint.epsilon
 
 
 def test_relations_and_seeds_are_those_of_all_releases_together():
@@ -73,7 +73,8 @@ def test_converting_all_is_tried_however_many_sizes_there_are(sizes):
     assert composed(10 * releases, 1e-6).epsilon <= zcdp_epsilon(rho, 1e-6) * (1 + 1e-12)
 
 
-def test_what_is_converted_and_what_is_not_add_up_to_no_less_than_they_are():
+def test_what_is_converted_and_what_is_not_add_up_to_no_less_than_they_are(monkeypatch):
+    monkeypatch.setattr(composition, "least_epsilon", lambda *_: math.inf)
     for i in range(1, 30):
         joint = composed([Privacy(rho=i / 7000), Privacy(3.0)], 1e-6)
         parts = Fraction(3) + Fraction(zcdp_epsilon(i / 7000, 1e-6))

@@ -338,6 +338,9 @@ call(dp.Privacy(1.0).implied, neighbours="replace-one")
 call(dp.plan, size=100, epsilon=1.0)
 call(dp.suggest, n=1000, lower=0, upper=1, epsilon=1.0, error=0.1, unit="values", integers=True)
 call(privacy.composed, guarantees=[dp.Privacy(1.0)], delta=0.5)
+SHIFTED = privacy.ShiftedNoise(dp.noise.DiscreteLaplace(2), 1)
+call(privacy.ShiftedNoise, law=dp.noise.DiscreteLaplace(2), shift=1, count=2)
+call(privacy.Losses, privacy=dp.Privacy(1.0), noise=(SHIFTED,))
 call(privacy.double_above, exact=Fraction(1, 3))
 call(privacy.gaussian_sigma, epsilon=1.0, delta=1e-5)
 call(privacy.gaussian_delta, sigma=1.0, epsilon=1.0)
@@ -667,8 +670,8 @@ ALL = [
     trust.SquareWave(1.0, clients=8, resolution=16),
 ]
 OF_A_SIZE = """answer_deviation branching_for encodings ends least_mean_squared_error least_variance
-levels mean_squared_error noise noise_deviation noise_scale polynomial_deviation privacy_for
-questions shares shares_for tree variance"""
+levels losses_for mean_squared_error noise noise_deviation noise_scale polynomial_deviation
+privacy_for questions shares shares_for tree variance"""
 for mechanism in ALL:
     kind = type(mechanism).__name__
     call(mechanism.release, f" of {kind}", counts=COUNTS)

@@ -228,9 +228,9 @@ REFUSED = (
 )
 OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse ConsistentTree
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
-FunctionSharing Grid Groups Identity One Overview Plan Polynomials Privacy Product
+FunctionSharing Grid Groups Identity Losses One Overview Plan Polynomials Privacy Product
 ProjectionSums Protocol RegressionSums ResidualSums RiskGroupSums
-SecureAggregation Simplex SquareWave SquareWaveEncoding Step Study SubsetSelection Suggestion
+SecureAggregation ShiftedNoise Simplex SquareWave SquareWaveEncoding Step Study SubsetSelection Suggestion
 TableGrid Together TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability ResidualMoments Results
