@@ -26,6 +26,10 @@ __all__ = ["Budget", "BudgetError", "Charge"]
 
 _NO_NOISE: Final = "without noise there is no guarantee"
 _FORKED: Final = "this budget is in memory, and other processes cannot see it: see Budget.open"
+_DEARER: Final = (
+    "a budget for replace-one pays twice the epsilon, or four times the rho, of a release for "
+    "add-or-remove-one; a budget with neighbours='add-or-remove-one' pays it once"
+)
 
 
 class Budget:
@@ -48,7 +52,8 @@ class Budget:
         The cap on the sum of all deltas: below 1, and 0 by default.
     neighbours
         The relation that all releases protect; see ``Privacy``. If it is replace-one, a release
-        for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon. A
+        for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon, and
+        the log says for which relation it was. A
         release for replace-one-within-group is refused, because it publishes the sizes of groups,
         unless the budget is for that relation.
     composition
@@ -275,6 +280,7 @@ class Budget:
             wanted = f"must be the relation of the budget, {self.neighbours!r} (in {what})"
             raise ParameterError("neighbours", given, wanted + _instead_of(given))
         privacy = privacy.implied(self.neighbours)
+        is_dearer = given == "add-or-remove-one" != self.neighbours
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
         page = stack.enter_context(self._ledger.held())
@@ -283,8 +289,10 @@ class Budget:
             raise BudgetError(what, privacy, cap.left(before), _NO_NOISE)
         after = before.plus(privacy)
         if not cap.admits(after):
-            raise BudgetError(what, privacy, cap.left(before), cap.why_not(privacy, after))
-        charge = Charge(datetime.now(UTC), what, privacy)
+            why = cap.why_not(privacy, after) or (_DEARER if is_dearer else "")
+            raise BudgetError(what, privacy, cap.left(before), why)
+        told = f"{what}, for {given}" if is_dearer else what
+        charge = Charge(datetime.now(UTC), told, privacy)
         return lambda: page.add(charge)
 
     def start(self) -> Self:

@@ -287,3 +287,16 @@ def test_threads_cannot_overspend_between_the_question_and_the_charge(monkeypatc
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(spend, range(8))) == 32
     assert watching.spent.epsilon == 1.0
+
+
+def test_a_budget_for_replace_one_says_why_a_count_costs_twice():
+    with dp.Budget(epsilon=2.0) as budget:
+        dp.count([1] * 50, epsilon=0.5)
+        with pytest.raises(dp.BudgetError, match="neighbours='add-or-remove-one' pays it once"):
+            dp.count([1] * 50, epsilon=0.75)
+    assert [(charge.what, charge.privacy.epsilon) for charge in budget.log] == [
+        ("count, for add-or-remove-one", 1.0)
+    ]
+    with dp.Budget(epsilon=0.5, neighbours="add-or-remove-one") as budget:
+        dp.count([1] * 50, epsilon=0.5)
+    assert [(charge.what, charge.privacy.epsilon) for charge in budget.log] == [("count", 0.5)]
