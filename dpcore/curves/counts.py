@@ -180,6 +180,9 @@ class Counts(Stored):
         _check.instance("categories", self.categories, tuple, "must be a tuple")
         object.__setattr__(self, "categories", labels_of(self.categories, "categories"))
         _check.held("noisy", self.noisy, (len(self.categories),), "iu")
+        for number in (self.noisy.min(), self.noisy.max()):
+            _check.integer("noisy", number, -_MOST, _MOST)
+        object.__setattr__(self, "noisy", self.noisy.astype(np.int64))
         if self.n is not None:
             _check.integer("n", self.n, 0, _MOST)
         _check_noise(self.noise_deviation, self.privacy)
@@ -277,13 +280,15 @@ def laplace_rate(deviation: float) -> float:
 
     The variance is 2 q / (1 - q)^2 for q = e^-rate, so cosh(rate) = 1 + 1 / variance.
     """
-    excess = 1.0 / deviation**2
+    precision = 1.0 / deviation
+    excess = precision * precision  # infinite for no noise to speak of, where a power would raise
     return math.log1p(excess + math.sqrt(excess * (2.0 + excess)))
 
 
 def _reach(level: float, deviation: float, privacy: Privacy) -> int:
     """Return the least integer that noise exceeds, in size, with at most the probability 1 - level.
 
+    It ends below 2^62, as released counts do, so sums with them are within 64 bits.
     Of discrete Laplace noise, P(|y| > r) = 2 q^(r + 1) / (1 + q). Gaussian noise is taken as
     normal, and its reach rounded up.
     """
@@ -291,10 +296,10 @@ def _reach(level: float, deviation: float, privacy: Privacy) -> int:
     if deviation == 0.0:
         return 0
     if privacy.epsilon is None or privacy.delta > 0.0:
-        return math.ceil(normal * deviation)
+        return min(math.ceil(normal * deviation), _MOST - 1)
     rate = laplace_rate(deviation)
     beyond = (1.0 - level) * (1.0 + math.exp(-rate)) / 2.0
-    return max(0, math.ceil(-math.log(beyond) / rate) - 1)
+    return min(max(0, math.ceil(-math.log(beyond) / rate) - 1), _MOST - 1)
 
 
 def _check_noise(deviation: object, privacy: object) -> None:

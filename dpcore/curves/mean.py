@@ -171,8 +171,10 @@ class Mean(Stored):
         """
         if deviation is None:
             return self._interval(level, 1.0, None)
-        share = _check.positive("deviation", deviation) / (self.upper - self.lower)
-        return self._interval(level, 1.0, min(share, 0.5))
+        deviation, width = _check.positive("deviation", deviation), self.upper - self.lower
+        if not math.isfinite(width):
+            deviation, width = deviation / 2.0, self.upper / 2.0 - self.lower / 2.0
+        return self._interval(level, 1.0, min(deviation / width, 0.5))
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
         """Return a pandas DataFrame with one row: value, and low and high of ``interval``.

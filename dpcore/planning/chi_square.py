@@ -168,7 +168,7 @@ def _noise(release: Counts, shape: tuple[int, int], rng: np.random.Generator) ->
 
 def _size(release: Counts) -> int:
     """Return how many records are in the categories, as released."""
-    return min(max(1, int(release.noisy.sum())), _MOST_RECORDS)
+    return min(max(1, int(release.noisy.sum(dtype=np.float64))), _MOST_RECORDS)
 
 
 def _law_of(given: ArrayLike, categories: int) -> Reals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -165,3 +166,49 @@ def test_names_that_are_near_are_told():
     with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
         _ = dp.xyzzy
     assert not hasattr(dp, "__wrapped__")
+
+
+@pytest.mark.parametrize("deviation", [5e-324, 1e-200, 1e18, 1e140])
+def test_stored_noise_as_small_and_large_as_is_read_has_intervals_and_tests(deviation):
+    one, several = (
+        dp.count(range(9), epsilon=1.0, rng=rng()),
+        dp.counts([1, 2] * 9, [1, 2], epsilon=1.0, rng=rng()),
+    )
+    one, several = (replace(found, noise_deviation=deviation) for found in (one, several))
+    for level in (0.5, 1 - 1e-15):
+        low, high = one.interval(level)
+        lows, highs = several.interval(level)
+        if deviation < 1:
+            assert (low, high) == (one.value, one.value)
+            assert np.array_equal([lows, highs], [several.values] * 2)
+        else:
+            assert (low, high >= 2**53, lows.tolist(), highs.tolist()) == (
+                0,
+                True,
+                [0, 0],
+                [18, 18],
+            )
+    assert 0.0 < dp.chi_square_test(several, [0.5, 0.5], simulations=19).pvalue <= 1.0
+
+
+def test_counts_made_by_hand_are_as_large_as_64_bits_can_add_up():
+    found = dp.counts([1, 2], [1, 2], neighbours="add-or-remove-one", epsilon=1.0, rng=rng())
+    with pytest.raises(
+        dp.ParameterError, match=r"noisy must be between .*; got 9223372036854775807"
+    ):
+        replace(found, noisy=np.array([0, 2**63 - 1]))
+    largest = replace(found, noisy=np.array([2**62, 2**62]))
+    assert np.all(largest.interval().high > 2**62)
+    assert dp.chi_square_test(largest, [0.5, 0.5], simulations=19).n == (2**53,)
+    narrow = replace(found, noisy=np.array([1, 2], np.uint8), noise_deviation=1000.0)
+    assert np.all(narrow.interval().high > 1000)
+
+
+def test_a_deviation_counts_between_bounds_whose_difference_is_no_double():
+    far = dp.mean([0.0] * 50, (-1.6e308, 1.6e308), **HUGE)
+    near = dp.mean([0.0] * 50, (-1.6, 1.6), **HUGE)
+    found, wanted = (
+        far.population_interval(deviation=1e307),
+        near.population_interval(deviation=0.1),
+    )
+    assert np.array(found) / 1e308 == pytest.approx(np.array(wanted), rel=1e-6)
