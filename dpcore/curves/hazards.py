@@ -13,8 +13,8 @@ __all__ = [
     "at_risk",
     "classes_of_row",
     "first_at_or_below",
-    "greenwood",
     "hazards",
+    "log_survival",
     "read_at",
     "survival_of",
 ]
@@ -57,35 +57,50 @@ def at_risk(events: Reals, censored: Reals, n: Any) -> Reals:
     return np.asarray(n - before)
 
 
-def hazards(events: Reals, risk: Reals) -> Reals:
-    """Return the share of those at risk that have the event in each cell, (..., N), within [0, 1].
+def hazards(events: Reals, censored: Reals, n: Any, *, whole: bool) -> Reals:
+    """Return the share of those at risk that have the event in each cell, (..., N).
 
-    Censorings in a cell come after its events, as Kaplan and Meier have it. Where nobody is at
-    risk, it is 0.
+    Parameters
+    ----------
+    events, censored, n
+        As in ``at_risk``.
+    whole
+        Whether records lie at thresholds. Then the censorings of a cell come after its events, as
+        Kaplan and Meier have it. Otherwise both lie evenly in the cell, so that half of its
+        censorings count as at risk, as in life tables; those of the last cell lie at its end, with
+        the records beyond the grid. Where nobody is at risk, the share is 0.
+
+    Notes
+    -----
+    Shares of monotone counts are within [0, 1]; those of raw counts may not be.
     """
     own = np.diff(events, axis=-1, prepend=0.0)
-    shares = np.divide(own, risk, out=np.zeros_like(own), where=risk > 0.0)
-    return np.clip(shares, 0.0, 1.0)
+    exposed = at_risk(events, censored, n)
+    if not whole:
+        exposed[..., :-1] -= np.diff(censored, axis=-1, prepend=0.0)[..., :-1] / 2
+    return np.divide(own, exposed, out=np.zeros_like(own), where=exposed > 0.0)
 
 
-def survival_of(row: NDArray[Any], cells: int) -> Reals:
-    """Return the estimate of Kaplan and Meier at each threshold, (..., N), from monotone rows.
+def survival_of(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
+    """Return the survival estimate at each threshold, (..., N), from monotone rows.
 
-    The parameters are those of ``classes_of_row``; events are those of all kinds.
+    The parameters are those of ``classes_of_row`` and ``hazards``; events are those of all kinds.
     """
     kinds, censored = classes_of_row(row, cells)
-    events = kinds.sum(axis=-2)
-    risk = at_risk(events, censored, row[..., -1:])
-    return np.asarray(np.cumprod(1.0 - hazards(events, risk), axis=-1))
+    own = hazards(kinds.sum(axis=-2), censored, row[..., -1:], whole=whole)
+    return np.asarray(np.cumprod(1.0 - np.clip(own, 0.0, 1.0), axis=-1))
 
 
-def greenwood(events: Reals, risk: Reals) -> Reals:
-    """Return Greenwood's sum at each threshold, (..., N): the variance of log S by sampling."""
-    own = np.diff(events, axis=-1, prepend=0.0)
-    left = risk - own
-    known = (risk > 0.0) & (left > 0.0)
-    terms = np.divide(own, risk * left, out=np.zeros_like(own), where=known)
-    return np.asarray(np.cumsum(terms, axis=-1))
+def log_survival(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
+    """Return the logarithm of ``survival_of``, (..., N), also from raw rows; finite.
+
+    Raw counts may fall, so raw survival may rise, and be above 1. Nothing of the noise is cut off,
+    but that no cell lets less than a quarter of a record survive.
+    """
+    kinds, censored = classes_of_row(row, cells)
+    n = row[..., -1:]
+    own = hazards(kinds.sum(axis=-2), censored, n, whole=whole)
+    return np.asarray(np.cumsum(np.log(np.maximum(1.0 - own, 0.25 / n)), axis=-1))
 
 
 def first_at_or_below(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from ..summaries.grid import Grid
 from ..summaries.survival_counts import check_grid_of_durations
 from . import forms
 from .cdf import CDF
+from .confidence import Interval, deviations
 from .hazards import (
     Reals,
     area_up_to,
@@ -22,16 +24,20 @@ from .hazards import (
     classes_of_row,
     first_at_or_below,
     hazards,
+    log_survival,
     read_at,
     survival_of,
 )
-from .own_mechanism import Releases, check_released
+from .own_mechanism import REPLICATES, Releases, check_released
 from .scores import MOST_SCORE_CELLS
 from .shapes import float_or_array
 from .shown import cost, line, short
+from .simulated_releases import Simulation, blocks, root_mean_square_errors
 from .stored import Stored, one_of
 
 __all__ = ["Survival", "check_survival_grid", "deviation_of_at_risk"]
+
+Target = Literal["records", "population"]
 
 _SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
 _REPLICATES: Final = 100  # of the noise of numbers at risk: their deviations are off by 7 %
@@ -43,6 +49,27 @@ def check_survival_grid(grid: object) -> None:
     assert isinstance(grid, Grid)
     if grid.size > MOST_SCORE_CELLS:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+
+
+class _Scale(NamedTuple):
+    """What bands are computed with, at each threshold.
+
+    Parameters
+    ----------
+    middle
+        (N,) the transformed curve.
+    errors
+        (N,) root mean squares of its errors.
+    draw
+        Takes a number of rows and a generator, and simulates so many errors, (rows, N).
+    back
+        From the transformed scale to survival.
+    """
+
+    middle: Reals
+    errors: Reals
+    draw: Callable[[int, np.random.Generator], Reals]
+    back: Callable[[Reals], Reals]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -76,10 +103,11 @@ class Survival(Stored):
 
     Notes
     -----
-    The estimates are those of Kaplan & Meier (1958) and of Nelson and Aalen (1978) for durations
-    that are rounded up to thresholds; censorings in a cell come after its events. In between, the
-    events of a cell are taken to lie evenly in it; on ``Grid.integers`` and ``Grid.days``, they lie
-    at the thresholds, as in lifelines.
+    On ``Grid.integers`` and ``Grid.days``, records lie at thresholds, and the estimates are those
+    of Kaplan & Meier (1958) and of Nelson and Aalen (1978): censorings come after the events of
+    their cell. On other grids, records lie evenly in their cells. Then half of the censorings of a
+    cell count as at risk in it, as in life tables (Cutler & Ederer 1958), but for the last cell,
+    whose censorings lie at its end; and survival is a straight line within cells.
 
     The curve ends where those at risk cannot be told from noise: before the first cell with fewer
     than 3 standard deviations of their noise, or with fewer than 1. Hazards are not divided by
@@ -95,9 +123,9 @@ class Survival(Stored):
     >>> durations, event = np.minimum(until_event, censoring), until_event <= censoring
     >>> curve = dp.survival(durations, event, dp.Grid.uniform(0, 24, 24), epsilon=1.0, rng=rng)
     >>> curve
-    <Survival: n = 5000, median 7.149, epsilon = 1, SIMULATED, 24 cells>
+    <Survival: n = 5000, median 7.03, epsilon = 1, SIMULATED, 24 cells>
     >>> round(curve(5), 2), round(curve.restricted_mean(12), 1), curve.at_risk[:3].round()
-    (0.61, 7.1, array([5000., 4343., 3802.]))
+    (0.61, 7.0, array([5000., 4343., 3802.]))
     """
 
     _kind = "dpcore.survival"
@@ -166,11 +194,7 @@ class Survival(Stored):
     @property
     def survival(self) -> Reals:
         """(N,) the Kaplan-Meier estimate at each threshold; NaN beyond ``end``."""
-        survival = survival_of(self.row.counts, self.grid.size)
-        known = self._known
-        if known and survival[known - 1] == 0.0:
-            return survival
-        return np.where(np.arange(self.grid.size) < known, survival, np.nan)
+        return self._given(self._survival_of(self.row.counts))
 
     @property
     def cumulative_hazard(self) -> Reals:
@@ -178,8 +202,8 @@ class Survival(Stored):
 
         If events of a cell lie at one time, it is the sum of events / at risk up to the cell.
         """
-        events, censored = self._classes()
-        hazard = np.cumsum(hazards(events, at_risk(events, censored, self.n)))
+        own = hazards(*self._classes(), self.n, whole=self.grid.of_integers)
+        hazard = np.cumsum(np.clip(own, 0.0, 1.0))
         return np.where(np.arange(self.grid.size) < self._known, hazard, np.nan)
 
     @property
@@ -212,7 +236,7 @@ class Survival(Stored):
         DtypeError, ParameterError
             ``t`` is not as above.
         """
-        return float_or_array(self._read(self.survival, self.grid.points("t", t)))
+        return float_or_array(self._read(self.survival, self._points(t)))
 
     def quantile(self, p: Any) -> Any:
         """Return the times up to which a share ``p`` of the records had the event.
@@ -277,8 +301,258 @@ class Survival(Stored):
         >>> curve.restricted_mean(4), curve.restricted_mean(8)
         (3.0, 4.0)
         """
-        own = area_up_to(*self._line(), self._until(until), linear=self._is_linear)
+        own = self._area(self.survival, self._until(until))
         return float_or_array(self.grid.shown_differences(own))
+
+    def band(self, level: float = 0.95, *, of: Target = "records") -> Interval[Reals]:
+        """Return the ends of a confidence interval for survival at each threshold alone.
+
+        ``dpcore.simultaneous_band`` returns those that hold at all thresholds at once.
+
+        Parameters
+        ----------
+        level
+            The level of confidence, between 0 and 1.
+        of
+            "records": survival of the records themselves over the same cells, so that only the
+            noise is random. "population": of the population from which they were drawn
+            independently, so that both are random.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, (N,) each, within [0, 1]; NaN beyond ``end``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the mechanism is not known.
+
+        Notes
+        -----
+        200 releases of the released counts are simulated; half-widths are root mean square errors
+        times those of a normal law. For records, they are around the raw log S, whose error is
+        noise alone, and reach to the curve: isotonic regression moves curves alike in all releases.
+        For a population, each release is of a new sample and processed as this one was, and
+        log(-log S) is taken as normal, as in Kalbfleisch & Prentice (1980). So its errors contain
+        the variance of Greenwood, and that of the noise. What a mechanism such as DAWA may have
+        lost is added (``dpcore.interval``). docs/measured/survival.md has the coverage. One curve
+        always has one band.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 4)
+        >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
+        >>> low, high = curve.band()
+        >>> wide = curve.band(of="population")
+        >>> curve.survival.round(2), (high - low).round(2)
+        (array([0.68, 0.45, 0.31, 0.21]), array([0.01, 0.01, 0.01, 0.01]))
+        >>> (wide.high - wide.low).round(2)
+        array([0.06, 0.07, 0.06, 0.06])
+        """
+        return self._band_of(deviations(level), self._scale(of))
+
+    def interval(self, t: Any, level: float = 0.95, *, of: Target = "records") -> Interval[Any]:
+        """Return confidence intervals for survival at times: those of ``band``, read as the curve.
+
+        Parameters
+        ----------
+        t
+            As in ``__call__``.
+        level, of
+            As in ``band``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the mechanism is not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 4)
+        >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
+        >>> round(curve(3), 2), [round(end, 2) for end in curve.interval(3, of="population")]
+        (0.56, [0.53, 0.6])
+        """
+        points = self._points(t)
+        band = self.band(level, of=of)
+        return Interval(*(float_or_array(self._read(end, points)) for end in band))
+
+    def quantile_interval(
+        self, p: Any, level: float = 0.95, *, of: Target = "records"
+    ) -> Interval[Any]:
+        """Return confidence intervals for the times up to which a share ``p`` had the event.
+
+        Parameters
+        ----------
+        p
+            As in ``quantile``.
+        level, of
+            As in ``band``.
+
+        Returns
+        -------
+        Interval
+            Where the ends of ``band`` fall to 1 - p (Brookmeyer & Crowley 1982). An upper end that
+            is not reached up to ``end`` is NaN, or NaT.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the mechanism is not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 8)
+        >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
+        >>> curve.quantile_interval(0.5, of="population")
+        Interval(low=3.128053, high=3.815303)
+        """
+        shares = _check.probabilities("p", p)
+        band = self.band(level, of=of)
+        ends = [
+            np.reshape([self._reached(end, 1.0 - share) for share in shares.ravel()], shares.shape)
+            for end in band
+        ]
+        return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
+
+    def restricted_mean_interval(
+        self, until: Any, level: float = 0.95, *, of: Target = "records"
+    ) -> Interval[Any]:
+        """Return a confidence interval for the restricted mean.
+
+        Parameters
+        ----------
+        until
+            As in ``restricted_mean``.
+        level, of
+            As in ``band``.
+
+        Returns
+        -------
+        Interval
+            Its half-width is that of a normal law with the root mean square error of simulated
+            releases. NaN, or NaT, beyond ``end``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the mechanism is not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 8)
+        >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
+        >>> curve.restricted_mean_interval(6, of="population")
+        Interval(low=3.366114, high=3.656868)
+        """
+        width, position = deviations(level), self._until(until)
+        area = self._area(self.survival, position)
+
+        def read(row: Reals) -> Reals:
+            return self._area(self._survival_of(row), position)[:, np.newaxis]
+
+        reach = width * self._root_mean_squares(of, read)[0]
+        ends = (np.clip(area + sign * reach, 0.0, position - self._start) for sign in (-1, 1))
+        return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in ends))
+
+    def _simulation(self) -> Simulation:
+        """Return the simulation of the row."""
+        if self.mechanism is None:
+            what = "must be given, as its noise is simulated: dpcore.Survival takes it"
+            raise ParameterError("mechanism", None, what)
+        return Simulation(self.row, self.mechanism)
+
+    def _root_mean_squares(self, of: Target, read: Callable[[Reals], Reals]) -> Reals:
+        """Return the errors of what is read from simulated rows, bias and spread in one."""
+        _check.choice("of", of, Target)
+        simulation = self._simulation()
+        draws = [Simulation.of_records if of == "records" else Simulation.of_population]
+        draws += [Simulation.of_losses] if simulation.loses_records else []
+        errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
+        return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
+
+    def _scale(self, of: Target) -> _Scale:
+        """Return the scale on which bands have the same reach on both sides.
+
+        For records, where noise alone is the error, it is that of raw log S: isotonic regression
+        moves curves alike in all releases, so that those around a processed one would miss the
+        truth too often. Otherwise it is that of log(-log S).
+        """
+        _check.choice("of", of, Target)
+        simulation = self._simulation()
+        is_raw = of == "records" and simulation.is_additive and self.row.knots is None
+        if is_raw:
+            raw = self.row.counts if self.row.raw is None else self.row.raw
+            middle, true = self._log_survival(raw), self._log_survival(simulation.truth)
+
+            def draw(rows: int, rng: np.random.Generator) -> Reals:
+                noise = simulation.of_noise(rows, rng)
+                return self._log_survival(simulation.truth + noise) - true
+
+        else:
+            middle = self._transformed(self.row.counts)
+            true = self._transformed(simulation.truth)
+            release = Simulation.of_records if of == "records" else Simulation.of_population
+
+            def draw(rows: int, rng: np.random.Generator) -> Reals:
+                return self._transformed(release(simulation, rows, rng)) - true
+
+        rng, squares = simulation.generator(), np.zeros(self.grid.size)
+        for some in blocks(REPLICATES, simulation.truth.size):
+            squares += np.sum(draw(some.stop - some.start, rng) ** 2, axis=0)
+        if simulation.loses_records:
+            lost = simulation.of_losses(REPLICATES, rng)
+            squares += np.sum((self._transformed(lost) - true) ** 2, axis=0)
+        back = _of_log if is_raw else _of_log_log
+        return _Scale(middle, np.sqrt(squares / REPLICATES), draw, back)
+
+    def _band_of(self, width: float, scale: _Scale) -> Interval[Reals]:
+        """Return the ends of intervals that reach so many errors on either side, (N,) each."""
+        survival, reach = self._survival_of(self.row.counts), width * scale.errors
+        ends = scale.back(scale.middle - reach), scale.back(scale.middle + reach), survival
+        low, high = np.min(ends, axis=0), np.max(ends, axis=0)
+        known = np.isfinite(self._given(survival))
+        return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
+
+    def _simultaneous_band(
+        self,
+        level: float,
+        of: Target,
+        mechanism: Releases | None,
+        replicates: int,
+        rng: np.random.Generator | None,
+    ) -> Interval[Reals]:
+        """Return the band that holds at all thresholds at once: ``dpcore.simultaneous_band``."""
+        curve = self if mechanism is None else replace(self, mechanism=mechanism)
+        scale = curve._scale(of)
+        simulation = curve._simulation()
+        rng = simulation.generator(rng)
+        inner = (np.arange(self.grid.size) < curve._known) & (scale.errors > 0.0)
+        worst = np.zeros(replicates)
+        if inner.any():
+            for some in blocks(replicates, simulation.truth.size):
+                moved = np.abs(scale.draw(some.stop - some.start, rng)[:, inner])
+                worst[some] = np.max(moved / scale.errors[inner], axis=1)
+        return curve._band_of(float(np.quantile(worst, level, method="higher")), scale)
+
+    def _log_survival(self, row: Reals) -> Reals:
+        """Return log S at thresholds, (..., N), from counts of the row that may be raw."""
+        return log_survival(row, self.grid.size, whole=self.grid.of_integers)
+
+    def _transformed(self, row: Reals) -> Reals:
+        """Return log(-log S) from monotone counts, for S a quarter of a record within (0, 1)."""
+        least = 0.25 / self.n
+        survival = np.clip(self._survival_of(row), least, 1.0 - least)
+        return np.asarray(np.log(-np.log(survival)))
 
     @property
     def _is_linear(self) -> bool:
@@ -303,9 +577,25 @@ class Survival(Stored):
         events, censored = classes_of_row(self.row.counts, self.grid.size)
         return events[0], censored
 
-    def _line(self) -> tuple[Reals, Reals, float]:
-        """Return thresholds, survival there, and where it is 1."""
-        return self.grid.positions, self.survival, self._start
+    def _survival_of(self, row: Reals) -> Reals:
+        """Return survival at thresholds, (..., N), from monotone counts of the row."""
+        return survival_of(row, self.grid.size, whole=self.grid.of_integers)
+
+    def _given(self, survival: Reals) -> Reals:
+        """Return survival, (N,), up to the end of the curve; 0 stays 0."""
+        known = self._known
+        if known and survival[known - 1] == 0.0:
+            return survival
+        return np.where(np.arange(self.grid.size) < known, survival, np.nan)
+
+    def _area(self, survival: Reals, until: float) -> Reals:
+        """Return areas under curves that are given at thresholds, (..., N) to (...)."""
+        given = self.grid.positions, survival, self._start, until
+        return area_up_to(*given, linear=self._is_linear)
+
+    def _points(self, t: Any) -> Reals:
+        """Return durations of a user as positions."""
+        return _check.doubles(self.grid.points("t", t))
 
     def _read(self, survival: Reals, points: Reals) -> Reals:
         """Return a curve that is given at thresholds, (N,), at points of any shape."""
@@ -324,6 +614,14 @@ class Survival(Stored):
         if point.ndim or not first <= point <= last:
             raise ParameterError("until", until, "must be one duration within the grid")
         return float(point)
+
+
+def _of_log(log: Reals) -> Reals:
+    return np.exp(np.minimum(log, 0.0))
+
+
+def _of_log_log(transformed: Reals) -> Reals:
+    return np.exp(-np.exp(transformed))
 
 
 def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Reals:

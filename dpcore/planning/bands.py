@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.cdf import CDF
+from ..curves.confidence import Interval
 from ..curves.own_mechanism import Releases
 from ..curves.simulated_releases import Simulation, blocks
+from ..curves.survival import Survival
 from ..mechanisms.simulated_deviation import simulation_of
 from .interval import Target
 
@@ -58,14 +60,14 @@ class Binned(Protocol[Ends]):
 
 
 def simultaneous_band(
-    curve: Banded[Ends] | Binned[Ends],
+    curve: Banded[Ends] | Binned[Ends] | Survival,
     level: float = 0.95,
     *,
     of: Target = "records",
     mechanism: Releases | None = None,
     replicates: int = _REPLICATES,
     rng: np.random.Generator | None = None,
-) -> Ends:
+) -> Ends | Interval[Any]:
     """Return a band that contains the whole curve at once, with the probability ``level``.
 
     ``CDF.band`` and ``ROC.band`` hold at each threshold alone: with many thresholds, they miss the
@@ -75,7 +77,7 @@ def simultaneous_band(
     ----------
     curve
         A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve, its
-        ``precision_recall``, or a table of ``statistics.reliability``.
+        ``precision_recall``, a table of ``statistics.reliability``, or a ``Survival``.
     level
         The probability that no threshold is missed, between 0 and 1.
     of
@@ -96,7 +98,8 @@ def simultaneous_band(
         ``low`` and ``high``, each (N,): they never fall, are within [0, 1], and contain the curve.
         Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``; of its
         ``precision_recall``, as from ``ROC.precision_recall_band``. Of a reliability table, the
-        ends of the shares of positives, each (B,).
+        ends of the shares of positives, each (B,). Of a survival curve, they are NaN beyond its
+        ``end``.
 
     Raises
     ------
@@ -120,6 +123,8 @@ def simultaneous_band(
     error in positives minus rate times records over the bins alone, in its own deviations, and the
     intervals are Fieller's, or Wilson's for sampling.
 
+    Of a survival curve, errors are those of log(-log S), in the deviations of ``Survival.band``.
+
     Examples
     --------
     >>> import numpy as np
@@ -130,11 +135,13 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    what = "must be a CDF, a ROC or its precision_recall, or a Reliability"
-    _check.instance("curve", curve, Banded | Binned, what)
+    what = "must be a CDF, a ROC or its precision_recall, a Reliability or a Survival"
+    _check.instance("curve", curve, Banded | Binned | Survival, what)
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
+    if isinstance(curve, Survival):
+        return curve._simultaneous_band(level, of, mechanism, replicates, rng)
     released, own = curve._released_row()
     simulation = simulation_of("curve", released, own if mechanism is None else mechanism)
     rng = simulation.generator(rng)

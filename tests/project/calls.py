@@ -136,6 +136,10 @@ call(dp.Survival, grid=GRID, row=SURVIVAL.row, mechanism=DYADIC)
 call(SURVIVAL, t=[0.3, 0.5])
 call(SURVIVAL.quantile, p=[0.1, 0.2])
 call(SURVIVAL.restricted_mean, until=0.3)
+call(SURVIVAL.band, level=0.9)
+call(SURVIVAL.interval, t=[0.3, 0.5], level=0.9)
+call(SURVIVAL.quantile_interval, p=0.1, level=0.9)
+call(SURVIVAL.restricted_mean_interval, until=0.3, level=0.9)
 call(
     dp.ScoreCurves.from_classes,
     grid=dp.Grid.uniform(0, 1, 7),

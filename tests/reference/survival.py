@@ -21,10 +21,11 @@ def survival_counts(durations, event, thresholds):
     return events + censored[::-1]
 
 
-def life_table(durations, event, thresholds):
+def life_table(durations, event, thresholds, whole=True):
     """At each threshold: how many are at risk and have the event, survival, cumulative hazard.
 
-    A censored record is at risk at its own threshold. Survival and hazard end where nobody is.
+    A censored record is at risk at its own threshold. Survival and hazard end where nobody is. If
+    records are not whole, half of those that are censored in a cell but the last count as at risk.
     """
     ends = rounded_up(durations, thresholds)
     risks, events, survivals, cumulative = [], [], [], []
@@ -33,8 +34,10 @@ def life_table(durations, event, thresholds):
         risk = sum(end is None or end >= t for end in ends)
         own = sum(bool(e) and end == t for end, e in zip(ends, event, strict=True))
         if risk:
-            survival *= 1 - Fraction(own, risk)
-            hazard += Fraction(own, risk)
+            left = sum(not e and end == t for end, e in zip(ends, event, strict=True))
+            half = 0 if whole or t == thresholds[-1] else Fraction(left, 2)
+            survival *= 1 - own / (risk - half)
+            hazard += own / (risk - half)
         risks.append(risk)
         events.append(own)
         survivals.append(float(survival) if risk or survival == 0 else None)

@@ -42,12 +42,14 @@ def test_counts_are_exact(records, cells, uniform, dtype):
 
 
 @settings(max_examples=80, deadline=None)
-@given(RECORDS, st.integers(1, 9))
-def test_without_noise_the_estimates_are_those_of_kaplan_meier_and_nelson_aalen(records, cells):
+@given(RECORDS, st.integers(1, 9), st.booleans())
+def test_without_noise_estimates_are_those_of_kaplan_meier_or_of_life_tables(records, cells, whole):
     durations, event = [t for t, _ in records], [e for _, e in records]
-    grid = dp.Grid.uniform(0, 4, cells)
+    grid = dp.Grid.integers(0, cells) if whole else dp.Grid.uniform(0, 4, cells)
     curve = dp.survival(durations, event, grid, EXACT)
-    risks, events, survivals, cumulative = reference.life_table(durations, event, grid.thresholds)
+    risks, events, survivals, cumulative = reference.life_table(
+        durations, event, grid.thresholds, whole
+    )
     assert np.array_equal(curve.at_risk, risks)
     assert np.array_equal(np.diff(curve.events, prepend=0), events)
     assert np.allclose(curve.survival, np.array(survivals, float), 0, 1e-12, equal_nan=True)
