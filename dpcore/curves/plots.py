@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -35,6 +35,7 @@ __all__ = [
     "plot_rates",
     "plot_residuals",
     "plot_steps",
+    "plot_survival",
     "plot_table",
     "shortly",
 ]
@@ -49,6 +50,9 @@ _FROM_0_TO_1: Final = "no band: the {} is from 0 to 1"
 _EVERYWHERE: Final = 0.95  # a band of so much of the square says nothing
 _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
 _FARTHEST: Final = 1e307  # Matplotlib has room beside places, and multiplies steps of ticks by 10
+_ROW_AT_RISK: Final = 13  # the height of a row of numbers at risk, in points
+_BELOW: Final = 46  # where these rows begin, below the axes
+_AT_RISK: Final = "dpcore: at risk"
 _WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
 
@@ -128,6 +132,64 @@ def plot_steps(
     ax.set_ylabel("share of records at most this")
     ax.set_ylim(-0.02, 1.02)
     return _with_legend(ax, "lower right")
+
+
+def plot_survival(
+    x: Reals,
+    curve: Reals,
+    band: tuple[Reals, Reals],
+    at_risk: Callable[[float], str],
+    name: str,
+    *,
+    linear: bool,
+    ax: Axes | None,
+    covered: str,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw a survival curve with a band around it, and numbers at risk: ``Survival.plot``.
+
+    Parameters
+    ----------
+    x, curve
+        (N + 1,) the places, from where durations begin, and survival there. NaN: not drawn.
+    band
+        The lower and the upper end, each (N + 1,).
+    at_risk
+        Returns the number at risk at a place as a text; "" where it is not known.
+    name
+        The text in the legend, unless the style has a label.
+    linear
+        Whether the curve is drawn straight between places. Otherwise it has steps.
+    ax, covered, style
+        Axes, or None for new ones; what the band covers; arguments of ``Axes.plot``.
+    """
+    ax = axes(ax, (6.4, 4.8))
+    steps = "default" if linear else "steps-post"
+    (drawn,) = ax.plot(x, curve, drawstyle=steps, **_labelled(ax, name, style))
+    colour = drawn.get_color()
+    where: Any = None if linear else "post"
+    told = _once(ax, covered)
+    ax.fill_between(x, *band, step=where, color=colour, alpha=0.2, linewidth=0, label=told)
+    ax.set_xlim(float(x[0]), float(x[-1]))
+    ticks: Any = [place for place in ax.get_xticks() if x[0] <= place <= x[-1]]
+    ax.set_xticks(ticks)
+    row = sum(text.get_gid() == _AT_RISK for text in ax.texts)
+    where_to: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+    if row == 0:
+        start = (0.0, 0.0)
+        title: Any = {"xycoords": "axes fraction", "ha": "right", "fontsize": "small"}
+        ax.annotate("at risk", start, (-18, -_BELOW), **title, **where_to)
+    below = (0, -_BELOW - _ROW_AT_RISK * row)
+    numbers = [number for number in map(at_risk, ticks) if number]
+    for place, number in zip(ticks, numbers, strict=False):
+        gid = _AT_RISK if place == ticks[0] else None  # one of each row
+        at = (place, 0.0)
+        style = {"xycoords": ax.get_xaxis_transform(), "ha": "center", "fontsize": "small"}
+        ax.annotate(number, at, below, color=colour, gid=gid, **style, **where_to)
+    ax.set_xlabel("duration")
+    ax.set_ylabel("share without the event")
+    ax.set_ylim(-0.02, 1.02)
+    return _with_legend(ax, "best")
 
 
 def plot_box(

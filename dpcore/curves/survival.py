@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from ..summaries.survival_counts import check_grid_of_durations
 from . import forms
 from .cdf import CDF
 from .confidence import Interval, deviations
+from .field_tables import Rows, text
+from .frames import frame_of
 from .hazards import (
     Reals,
     area_up_to,
@@ -29,11 +31,16 @@ from .hazards import (
     survival_of,
 )
 from .own_mechanism import REPLICATES, Releases, check_released
+from .readings import Reading, readable, with_intervals
 from .scores import MOST_SCORE_CELLS
 from .shapes import float_or_array
-from .shown import cost, line, short
+from .shown import axis, cost, line, picture, short
 from .simulated_releases import Simulation, blocks, root_mean_square_errors
 from .stored import Stored, one_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["Survival", "check_survival_grid", "deviation_of_at_risk"]
 
@@ -463,6 +470,144 @@ class Survival(Stored):
         reach = width * self._root_mean_squares(of, read)[0]
         ends = (np.clip(area + sign * reach, 0.0, position - self._start) for sign in (-1, 1))
         return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in ends))
+
+    def to_frame(self, level: float = 0.95, *, of: Target = "records") -> DataFrame:
+        """Return the curve as a pandas DataFrame with a row for each threshold.
+
+        Parameters
+        ----------
+        level, of
+            As in ``band``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            (N, 8), with the columns ``time``, ``at_risk``, ``events`` and ``censored`` up to it,
+            ``survival``, ``low`` and ``high``, and ``cumulative_hazard``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the mechanism is not known.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.integers(1, 3), dp.mechanisms.NoNoise()
+        >>> curve = dp.survival([1, 2, 2, 3], [1, 1, 0, 0], grid, exact)
+        >>> print(curve.to_frame()[["time", "at_risk", "events", "survival"]])
+           time  at_risk  events  survival
+        0   1.0      4.0     1.0      0.75
+        1   2.0      3.0     2.0      0.50
+        2   3.0      1.0     2.0      0.50
+        """
+        low, high = self.band(level, of=of)
+        return frame_of(
+            {
+                "time": self.times,
+                "at_risk": self.at_risk,
+                "events": self.events,
+                "censored": self.censored,
+                "survival": self.survival,
+                "low": low,
+                "high": high,
+                "cumulative_hazard": self.cumulative_hazard,
+            }
+        )
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.row.mechanism}
+
+    def _readings(self, level: float) -> list[Rows]:
+        def median() -> Reading:
+            ends = self.quantile_interval(0.5, level, of="population")
+            return "median, of the population", self.median, ends
+
+        def at_end() -> Reading:
+            ends = self.interval(self.end, level, of="population")
+            return f"survival at {text(self.end)}, of the population", self(self.end), ends
+
+        return [with_intervals(level, readable([median, at_end]))]
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        level: float = 0.95,
+        of: Target = "population",
+        band: Interval[Any] | None = None,
+        **line: Any,
+    ) -> Axes:
+        """Draw survival with its band, and numbers at risk below it; needs the extra ``plot``.
+
+        Several curves on the same axes get a row of numbers each, in the colours of their lines.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        level, of
+            Of the band, as in ``band``.
+        band
+            The ends of another band, each (N,), from ``dpcore.simultaneous_band`` with this level.
+            None: that of ``band``.
+        **line
+            Passed on to ``Axes.plot``. ``label`` is the text in the legend.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 8)
+        >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
+        >>> ax = curve.plot()
+        >>> [text.get_text() for text in ax.texts if text.get_text()]
+        ['at risk', '900', '738', '609', '491', '402', '329', '271', '218']
+        """
+        from .plots import plot_survival, shortly
+
+        ends = self.band(level, of=of)
+        if band is not None:
+            _check.instance("band", band, Interval, "must be None or an Interval")
+            for end in band:
+                _check.held("band", end, (self.grid.size,))
+            ends = band
+        at = np.append(self._start, self.grid.positions)
+        x, unit = axis(self.grid, at)
+        low, high = (np.append(1.0, end) for end in ends)
+        starts, risk = x[: self._known], self.at_risk[: self._known]  # of cells
+
+        def number(place: float) -> str:
+            return f"{np.interp(place, starts, risk):.0f}" if place <= starts[-1] else ""
+
+        covered = "whole curve" if band is not None else of
+        ax = plot_survival(
+            x,
+            np.append(1.0, self.survival),
+            (low, high),
+            number,
+            shortly(self.privacy),
+            linear=self._is_linear,
+            ax=ax,
+            covered=f"{100 * level:g}% band, {covered}",
+            style=line,
+        )
+        if unit:
+            ax.set_xlabel(f"duration in {unit}")
+        return ax
+
+    def _repr_html_(self) -> str:
+        at, survival = np.append(self._start, self.grid.positions), np.append(1.0, self.survival)
+        known = np.isfinite(survival)
+        ends = self.grid.shown(at[[0, -1]])
+        shown = np.where(known, survival, survival[known][-1])
+        return picture(repr(self)[1:-1], at, shown, None, (short(ends[0]), short(ends[1])))
 
     def _simulation(self) -> Simulation:
         """Return the simulation of the row."""

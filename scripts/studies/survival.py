@@ -17,7 +17,7 @@ from dpcore import studies
 
 Rng = np.random.Generator
 Reals = NDArray[np.float64]
-RUNS, BANDS = 40, 40
+CLINIC, RUNS, BANDS = 100, 12, 25  # releases of the clinic, and of each shape
 POINTS: Final = np.linspace(0, 1, 257)
 FINE: Final = dp.Grid.uniform(0, 1, 2048)
 MANY: Final = 100  # times at which rivals release
@@ -171,7 +171,7 @@ def coverage(shape: str, censored: float, n_and_epsilon: Any, rng: Rng) -> dict[
 
 def main() -> None:
     """Run, and write the page."""
-    clinic, found, covered = run(of_lung, RUNS), run(errors, RUNS), run(coverage, BANDS)
+    clinic, found, covered = run(of_lung, CLINIC), run(errors, RUNS), run(coverage, BANDS)
     rival = {"rival": list(RIVALS)}
 
     def error(results: Any, rival: str, **at: Any) -> str:
@@ -192,9 +192,10 @@ def main() -> None:
         "`python scripts/study.py survival` writes this page: errors of `dp.survival`, and how"
         " often its bands cover. [The proof](../proofs/survival.md) says what is released.",
         "## Errors",
-        f"Root mean square errors of S over times at which 5 % of the records, or 15 / epsilon of"
-        f" them, are at risk, beside the Kaplan-Meier curve of the same records:"
-        f" {replicates(found)} releases of each, with bounds given and the grid chosen."
+        "Root mean square errors of S over times at which 5 % of the records, or 15 / epsilon of"
+        " them, are at risk, beside the Kaplan-Meier curve of the same records:"
+        f" {replicates(clinic)} releases of the first, and {replicates(found)} of each shape,"
+        " with bounds given and the grid chosen."
         " *Noise on counts* is a histogram of events and censorings with Laplace noise (Gondara &"
         " Wang 2020, and recipes of federated platforms). *Noise on the curve* adds Laplace noise"
         " of scale T / (n epsilon) to S at T times (arXiv 2412.05164 and 2509.00615), clipped and"
@@ -213,7 +214,7 @@ def main() -> None:
         "## Bands",
         f"How often bands of 95 % cover, in %, over all shapes, {number} releases of each, where"
         " the curve is given: *alone*: at one threshold; *at once*: `dp.simultaneous_band`; *mean*:"
-        " the restricted mean up to the middle of what is given. The standard error of the last two is"
+        " the restricted mean up to the middle of what is given. The standard error of these two is"
         f" {100 * np.sqrt(0.05 * 0.95 / number):.1f} %.",
         pivot(covered, rows, {"of": "{}"}, share, of=kinds),
     )

@@ -135,3 +135,58 @@ def test_durations_have_intervals_in_time():
     ):
         assert low < high
         assert high < np.timedelta64(16, "D")
+
+
+# --- shown
+
+
+def test_a_picture_has_the_curve_its_band_and_those_at_risk():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    curve = curve_of()
+    ax = curve.plot(label="all")
+    x, y = ax.lines[0].get_data()
+    assert np.array_equal(x, np.append(0, GRID.positions))
+    assert np.array_equal(y, np.append(1, curve.survival), equal_nan=True)
+    told, *numbers = [text.get_text() for text in ax.texts]
+    assert told == "at risk"
+    known = curve.at_risk[np.isfinite(curve.survival)]
+    assert numbers[0] == "600"
+    ticks = [tick for tick in ax.get_xticks() if tick <= GRID.positions[known.size - 2]]
+    at = np.interp(ticks, np.append(0, GRID.positions[:-1])[: known.size], known)
+    assert [int(number) for number in numbers][: len(at)] == at.round().astype(int).tolist()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "all",
+        "95% band, population",
+    ]
+    other = curve.plot(ax, band=dp.simultaneous_band(curve, replicates=50))
+    assert other is ax
+    assert len(ax.texts) == 1 + 2 * len(numbers)
+    assert ax.texts[-1].xyann[1] < ax.texts[1].xyann[1]
+    with pytest.raises(dp.DtypeError, match="band"):
+        curve.plot(ax, band=3)
+    pyplot.close("all")
+
+
+def test_a_picture_of_whole_numbers_has_steps_and_durations_have_a_unit():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    durations, event = sample(600, RNG(1))
+    whole = dp.survival(np.ceil(durations), event, dp.Grid.integers(0, 16), epsilon=1.0)
+    assert whole.plot().lines[0].get_drawstyle() == "steps-post"
+    spans = np.round(durations * 24).astype("m8[h]")
+    days = np.timedelta64(0, "D"), np.timedelta64(16, "D")
+    ax = dp.survival(spans, event, days, epsilon=1.0).plot()
+    assert ax.get_xlabel() == "duration in days"
+    pyplot.close("all")
+
+
+def test_frames_notebooks_and_reports_show_a_curve():
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    curve = curve_of()
+    frame = curve.to_frame(0.9, of="population")
+    assert frame["survival"].equals(frame["survival"].clip(frame["low"], frame["high"]))
+    assert np.array_equal(frame["at_risk"], curve.at_risk)
+    assert curve._repr_html_().count("<svg") == 1
+    page = dp.report({"trial": curve})
+    assert "median, of the population" in page
+    assert "data:image" in page or "<img" in page
