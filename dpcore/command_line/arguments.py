@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "UsageError", "command_of", "parser"]
 COMMANDS: Final = {
     "cdf": "release the distribution of a column",
     "roc": "release the ROC curve of scored labels",
+    "survival": "release a survival curve (Kaplan-Meier) of durations and events",
     "calibration": "release how far scores are from probabilities",
     "hosmer-lemeshow": "release the Hosmer-Lemeshow test of predicted probabilities",
     "residuals": "release residuals against predicted values",

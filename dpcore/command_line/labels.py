@@ -24,7 +24,9 @@ POSITIVE: Final = "1"  # the label of positives for numbers and booleans
 
 
 def scored_labels(
-    batch: pyarrow.RecordBatch, positive: str | None
+    batch: pyarrow.RecordBatch,
+    positive: str | None,
+    flags: tuple[str, str] = ("--label", "--positive"),
 ) -> tuple[NDArray[np.bool_], pyarrow.RecordBatch, int | None]:
     """Return the complete records of a batch, and which of them are positive.
 
@@ -34,6 +36,8 @@ def scored_labels(
         A column of labels, and other columns.
     positive
         The label of the positives, as typed; None: 1, for a column without text.
+    flags
+        The options that name the column of labels, and the label of the positives.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def scored_labels(
     import pyarrow.compute as pc
 
     if positive is None:
-        _check_no_text(batch)
+        _check_no_text(batch, *flags)
         positive = POSITIVE
     masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
     missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
@@ -65,7 +69,7 @@ def scored_labels(
     return wanted[labels.indices.to_numpy()], batch, missing
 
 
-def _check_no_text(batch: pyarrow.RecordBatch) -> None:
+def _check_no_text(batch: pyarrow.RecordBatch, column: str, label: str) -> None:
     """Check that labels are not text. In a CSV file, all must read as numbers."""
     from pyarrow import types
 
@@ -77,8 +81,8 @@ def _check_no_text(batch: pyarrow.RecordBatch) -> None:
         is_text = any(label is not None and _number(_text(label)) is None for label in distinct)
     if is_text:
         raise UsageError(
-            f"--label {batch.schema.names[0]!r} holds text: give the label of the positives "
-            "with --positive"
+            f"{column} {batch.schema.names[0]!r} holds text: give the label of the "
+            f"{'positives' if label == '--positive' else 'event'} with {label}"
         )
 
 

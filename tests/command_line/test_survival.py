@@ -1,0 +1,65 @@
+"""``dpcore survival``: right numbers from files, discreet errors, and a release that is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpcore as dp
+
+FLAGS = ["--duration", "t", "--event", "e", "--upper", "12"]
+EXACT = [*FLAGS, "--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise that is zero
+RNG = np.random.default_rng(1)
+UNTIL = RNG.exponential(10, 2000), RNG.uniform(0, 30, 2000)
+DURATIONS, EVENT = np.minimum(*UNTIL), UNTIL[0] <= UNTIL[1]
+
+pytestmark = pytest.mark.usefixtures("durations")
+
+
+@pytest.fixture
+def durations(folder):
+    rows = "".join(
+        f"{'died' if e else 'left'},{t!r}\n" for e, t in zip(EVENT, DURATIONS.tolist(), strict=True)
+    )
+    Path("t.csv").write_text(f"e,t\n{rows}")
+    pq.write_table(pa.table({"t": DURATIONS, "e": EVENT}), "t.parquet")
+
+
+@pytest.mark.parametrize("argv", [["t.csv", "--event-label", "died"], ["t.parquet"]])
+def test_numbers_of_a_file(ran, argv):
+    out = ran("survival", *argv, *EXACT, "--size", "24", "--json", "o.json")
+    exact = dp.survival(DURATIONS, EVENT, dp.Grid.uniform(0, 12, 24), dp.mechanisms.NoNoise())
+    assert f"median      {exact.median:.4g}\n" in out
+    assert f"events      {exact.events[-1]:.0f} (released)\n" in out
+    rows = out.partition("(population)\n\n")[2] or out.rpartition("(population)\n")[2]
+    last = rows.splitlines()[-1].split()
+    assert last[0] == "12"
+    assert float(last[2].rstrip("%")) == pytest.approx(100 * exact.survival[-1], abs=0.01)
+    stored = dp.load("o.json")
+    assert np.allclose(stored.survival, exact.survival, 0, 1e-9)
+    assert stored.band(of="population").low.shape == (24,)
+
+
+def test_the_number_of_cells_is_that_of_the_function(ran):
+    out = ran("survival", "t.parquet", *FLAGS, "--epsilon", "1", "--plot", "o.png")
+    cells = dp.survival(DURATIONS, EVENT, (0, 12), epsilon=1.0).grid.size
+    assert f"cells       {cells} (by the records and the budget; --size sets it)\n" in out
+    assert Path("o.png").read_bytes()[1:4] == b"PNG"
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["t.csv", *FLAGS, "--epsilon", "1"], "--event 'e' holds text"),
+        (["t.parquet", *FLAGS, "--epsilon", "1", "--size", "0"], "--size must be between"),
+        (["t.parquet", *FLAGS, "--epsilon", "-1"], "epsilon"),
+        (["t.parquet", *FLAGS, "--epsilon", "1", "--level", "2"], "--level"),
+        (["t.parquet", *FLAGS, "--epsilon", "1", "--lower", "20"], "--upper"),
+    ],
+)
+def test_bad_options_are_refused(refused, argv, text):
+    assert text in refused("survival", *argv)
