@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -30,6 +31,18 @@ COMMANDS: Final = {
     "warm": "compile everything now, so that first uses do not wait",
 }
 
+_PLAIN: Final = {  # what argparse says, and what is said in its place
+    r"the following arguments are required: (.+)": r"missing: \1",
+    r"one of the arguments (.+) is required": r"missing: one of \1",
+    r"argument (\S+): not allowed with argument (\S+)": r"give \1 or \2, not both",
+    r"argument (\S+): expected one argument": r"\1 needs a value",
+    r"argument (\S+): expected (\d+) arguments": r"\1 needs \2 values",
+    r"argument (\S+): invalid float value: (.+)": r"\1 must be a number; got \2",
+    r"argument (\S+): invalid int value: (.+)": r"\1 must be a whole number; got \2",
+    r"argument (\S+): invalid choice: (.+) \(choose from (.+)\)": r"\1 must be one of \3; got \2",
+    r"unrecognized arguments: (.+)": r"there is no place for \1",
+}
+
 
 class UsageError(DpcoreError, ValueError):
     """The arguments of the command line are wrong."""
@@ -44,6 +57,8 @@ class _Parser(argparse.ArgumentParser):
     texts: dict[str, Callable[[], str]]  # help texts that are made when help is asked for
 
     def error(self, message: str) -> NoReturn:
+        for said, plain in _PLAIN.items():
+            message = re.sub(f"^{said}$", plain, message, flags=re.DOTALL)
         raise UsageError(message)
 
     def format_help(self) -> str:
@@ -67,8 +82,11 @@ class _Parser(argparse.ArgumentParser):
         """Refuse what is no command or option, before anything is said to be missing."""
         if self._subparsers is not None:
             name = next(iter(argv), "-")
+            known = f"it must be one of {', '.join(COMMANDS)}"
+            if not argv:
+                raise UsageError(f"COMMAND is missing: {known}")
             if not name.startswith("-") and name not in COMMANDS:
-                near = _nearest(name, COMMANDS) or f"it must be one of {', '.join(COMMANDS)}"
+                near = _nearest(name, COMMANDS) or known
                 raise UsageError(f"there is no command {name!r}: {near}")
             return
         flags = [flag for action in self._actions for flag in action.option_strings]
@@ -100,7 +118,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return a question for the known name that is nearest to a given one, or nothing."""
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -337,3 +337,19 @@ def test_times_with_a_zone_need_bounds_with_one(refused):
     argv = ["--column", "x", "--epsilon", "1", "--lower", "2024-01-01", "--upper", "2025-01-01"]
     error = refused("cdf", "z.csv", *argv)
     assert 'those with one need bounds with one: "2024-01-01T00:00Z"' in error
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ("", "COMMAND is missing: it must be one of cdf, "),
+        ("cdf", "missing: FILE, --column, --lower, --upper"),
+        ("cdf t.csv --column x --lower 0 --upper 1", "missing: one of --epsilon --rho"),
+        ("cdf t.csv --epsilon 1 --rho 1", "give --rho or --epsilon, not both"),
+        ("cdf t.csv --epsilon x", "--epsilon must be a number; got 'x'"),
+        ("cdf t.csv --epsilon", "--epsilon needs a value"),
+        ("cdf t.csv --quantiles", "there is no option '--quantiles': dpcore cdf --help lists"),
+    ],
+)
+def test_what_is_wrong_with_the_line_is_said_in_plain_words(refused, argv, words):
+    assert refused(*argv.split()).startswith(words)
