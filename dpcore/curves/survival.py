@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -359,7 +359,9 @@ class Survival(Stored):
         >>> (wide.high - wide.low).round(2)
         array([0.06, 0.07, 0.06, 0.06])
         """
-        return self._band_of(deviations(level), self._scale(of))
+        _check.choice("of", of, Target)
+        scale = self._scale(self._simulation(), sampling=of == "population")
+        return self._band_of(deviations(level), scale)
 
     def interval(self, t: Any, level: float = 0.95, *, of: Target = "records") -> Interval[Any]:
         """Return confidence intervals for survival at times: those of ``band``, read as the curve.
@@ -625,16 +627,14 @@ class Survival(Stored):
         errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
         return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
 
-    def _scale(self, of: Target) -> _Scale:
+    def _scale(self, simulation: Simulation, *, sampling: bool) -> _Scale:
         """Return the scale on which bands have the same reach on both sides.
 
         For records, where noise alone is the error, it is that of raw log S: isotonic regression
         moves curves alike in all releases, so that those around a processed one would miss the
         truth too often. Otherwise it is that of log(-log S).
         """
-        _check.choice("of", of, Target)
-        simulation = self._simulation()
-        is_raw = of == "records" and simulation.is_additive and self.row.knots is None
+        is_raw = not sampling and simulation.is_additive and self.row.knots is None
         if is_raw:
             raw = self.row.counts if self.row.raw is None else self.row.raw
             middle, true = self._log_survival(raw), self._log_survival(simulation.truth)
@@ -646,7 +646,7 @@ class Survival(Stored):
         else:
             middle = self._transformed(self.row.counts)
             true = self._transformed(simulation.truth)
-            release = Simulation.of_records if of == "records" else Simulation.of_population
+            release = Simulation.of_population if sampling else Simulation.of_records
 
             def draw(rows: int, rng: np.random.Generator) -> Reals:
                 return self._transformed(release(simulation, rows, rng)) - true
@@ -668,26 +668,27 @@ class Survival(Stored):
         known = np.isfinite(self._given(survival))
         return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
-    def _simultaneous_band(
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        return self.row, self.mechanism
+
+    def _band_of_simulations(
         self,
+        simulation: Simulation,
         level: float,
-        of: Target,
-        mechanism: Releases | None,
         replicates: int,
-        rng: np.random.Generator | None,
+        rng: np.random.Generator,
+        *,
+        sampling: bool,
     ) -> Interval[Reals]:
-        """Return the band that holds at all thresholds at once: ``dpcore.simultaneous_band``."""
-        curve = self if mechanism is None else replace(self, mechanism=mechanism)
-        scale = curve._scale(of)
-        simulation = curve._simulation()
-        rng = simulation.generator(rng)
-        inner = (np.arange(self.grid.size) < curve._known) & (scale.errors > 0.0)
+        """Return the ends of a band that holds at all thresholds at once, (N,) each."""
+        scale = self._scale(simulation, sampling=sampling)
+        inner = (np.arange(self.grid.size) < self._known) & (scale.errors > 0.0)
         worst = np.zeros(replicates)
         if inner.any():
             for some in blocks(replicates, simulation.truth.size):
                 moved = np.abs(scale.draw(some.stop - some.start, rng)[:, inner])
                 worst[some] = np.max(moved / scale.errors[inner], axis=1)
-        return curve._band_of(float(np.quantile(worst, level, method="higher")), scale)
+        return self._band_of(float(np.quantile(worst, level, method="higher")), scale)
 
     def _log_survival(self, row: Reals) -> Reals:
         """Return log S at thresholds, (..., N), from counts of the row that may be raw."""

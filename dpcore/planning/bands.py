@@ -13,7 +13,6 @@ from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.own_mechanism import Releases
 from ..curves.simulated_releases import Simulation, blocks
-from ..curves.survival import Survival
 from ..mechanisms.simulated_deviation import simulation_of
 from .interval import Target
 
@@ -39,8 +38,8 @@ class Banded(Protocol[Ends]):
 
 
 @runtime_checkable
-class Binned(Protocol[Ends]):
-    """Rates in bins, whose band at once follows from simulations of the counts of one release."""
+class Simulated(Protocol[Ends]):
+    """A result whose band at once follows from simulations of the counts of one release."""
 
     def _released_row(self) -> tuple[CDF, Releases | None]:
         """Return the released counts, and the mechanism that released them, if it is known."""
@@ -60,7 +59,7 @@ class Binned(Protocol[Ends]):
 
 
 def simultaneous_band(
-    curve: Banded[Ends] | Binned[Ends] | Survival,
+    curve: Banded[Ends] | Simulated[Ends],
     level: float = 0.95,
     *,
     of: Target = "records",
@@ -136,16 +135,14 @@ def simultaneous_band(
     [0.012, 0.007]
     """
     what = "must be a CDF, a ROC or its precision_recall, a Reliability or a Survival"
-    _check.instance("curve", curve, Banded | Binned | Survival, what)
+    _check.instance("curve", curve, Banded | Simulated, what)
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
-    if isinstance(curve, Survival):
-        return curve._simultaneous_band(level, of, mechanism, replicates, rng)
     released, own = curve._released_row()
     simulation = simulation_of("curve", released, own if mechanism is None else mechanism)
     rng = simulation.generator(rng)
-    if isinstance(curve, Binned):
+    if isinstance(curve, Simulated):
         sampled = of == "population"
         return curve._band_of_simulations(simulation, level, replicates, rng, sampling=sampled)
     sampling = math.sqrt(released.n) / 2 if of == "population" else 0.0
