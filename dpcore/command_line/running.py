@@ -34,7 +34,9 @@ from .shared_options import PICTURES, VARIANTS, mechanism_names, takes_a_budget
 
 __all__ = [
     "batches",
+    "check_beside_budget",
     "check_outputs",
+    "check_picture",
     "class_of",
     "mechanism_of",
     "missing_values",
@@ -124,13 +126,7 @@ def class_of(name: str, *variants: str) -> type[dpcore.mechanisms.Mechanism]:
 def check_outputs(options: argparse.Namespace) -> None:
     """Check that the output files can be written, and that they replace no file that is needed."""
     if options.plot is not None:
-        if options.plot.suffix.lower() not in PICTURES:
-            allowed = ", ".join(PICTURES)
-            raise UsageError(f"--plot must end in one of {allowed}; got {str(options.plot)!r}")
-        try:
-            _check.extra("matplotlib.figure", "--plot", "plot")
-        except ValueError as error:  # MPLBACKEND is not the name of a backend
-            raise UsageError(f"--plot: Matplotlib does not start: {error}") from None
+        check_picture("--plot", options.plot)
     source = Path("/dev/stdin" if options.file == "-" else options.file)
     for flag, path in (("--json", options.json), ("--plot", options.plot)):
         if path is not None:
@@ -139,12 +135,28 @@ def check_outputs(options: argparse.Namespace) -> None:
                 raise UsageError(f"{flag} {str(path)!r} is FILE, and would be written over it")
             if _is_within(path, source):
                 raise UsageError(f"{flag} {str(path)!r} is in FILE, and would be read as records")
-            if options.budget is not None and _is_of_budget(path, Path(options.budget)):
-                raise UsageError(
-                    f"{flag} {str(path)!r} is the budget, and would be written over it"
-                )
+            if options.budget is not None:
+                check_beside_budget(flag, path, Path(options.budget))
     if None not in (options.json, options.plot) and _is_same(options.json, options.plot):
         raise UsageError(f"--json and --plot must differ; got {str(options.plot)!r} for both")
+
+
+def check_picture(flag: str, path: Path) -> None:
+    """Refuse a picture's file of another kind, and a Matplotlib that does not start."""
+    if path.suffix.lower() not in PICTURES:
+        raise UsageError(f"{flag} must end in one of {', '.join(PICTURES)}; got {str(path)!r}")
+    try:
+        _check.extra("matplotlib.figure", flag, "plot")
+    except ValueError as error:  # MPLBACKEND is not the name of a backend
+        raise UsageError(f"{flag}: Matplotlib does not start: {error}") from None
+
+
+def check_beside_budget(flag: str, path: Path, budget: Path) -> None:
+    """Refuse to write over a budget, or over what SQLite makes and removes beside it."""
+    whole = os.path.realpath(budget)
+    beside = (whole + ending for ending in ("-journal", "-wal", "-shm"))
+    if _is_same(path, budget) or os.path.realpath(path) in beside:
+        raise UsageError(f"{flag} {str(path)!r} is the budget, and would be written over it")
 
 
 def _input(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
@@ -231,7 +243,7 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
         return "--out" if is_out and not is_study else "FILE"
-    for name in ("budget", "json", "plot", "html"):  # the budget is opened first
+    for name in ("budget", "json", "plot", "html", "picture"):  # the budget is opened first
         given = getattr(options, name, None)
         if given is not None and os.path.abspath(given) == os.path.abspath(file):
             return f"--{name}"
@@ -244,13 +256,6 @@ def _is_within(path: Path, folder: Path) -> bool:
     if not os.path.isdir(whole) or os.path.commonpath([whole, file]) != whole:
         return False
     return not any(part.startswith(HIDDEN) for part in Path(os.path.relpath(file, whole)).parts)
-
-
-def _is_of_budget(path: Path, budget: Path) -> bool:
-    """Return whether a file is the budget, or one that SQLite makes and removes beside it."""
-    whole = os.path.realpath(budget)
-    beside = (whole + ending for ending in ("-journal", "-wal", "-shm"))
-    return _is_same(path, budget) or os.path.realpath(path) in beside
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,7 @@ from .filters import Cap, Composition
 from .guarantees import Privacy, Relation, implies
 from .ledgers import Charge, Ledger, MemoryLedger
 from .refusals import BudgetError, shown, text
-from .spending import entered, left
+from .spending import entered, label_of, labelled, left
 
 __all__ = ["Budget", "BudgetError", "Charge"]
 
@@ -266,10 +266,7 @@ class Budget:
         if not isinstance(privacy, Privacy):
             what = "must be a Privacy: write dp.Privacy(epsilon=1.0)"
             raise DtypeError("privacy", type(privacy).__name__, what)
-        _check.instance("what", what, str, "must be a string")
-        # The log has one line for it, and a file must be able to store it.
-        if not what.isprintable():
-            raise ParameterError("what", what, "must be printable")
+        _check_text("what", what)
         with ExitStack() as stack:
             self._asked(privacy, what, stack)()
 
@@ -279,7 +276,7 @@ class Budget:
         if not implies(given, self.neighbours):
             wanted = f"must be the relation of the budget, {self.neighbours!r} (in {what})"
             raise ParameterError("neighbours", given, wanted + _instead_of(given))
-        privacy = privacy.implied(self.neighbours)
+        own, privacy = privacy, privacy.implied(self.neighbours)
         is_dearer = given == "add-or-remove-one" != self.neighbours
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
@@ -291,9 +288,39 @@ class Budget:
         if not cap.admits(after):
             why = cap.why_not(privacy, after) or (_DEARER if is_dearer else "")
             raise BudgetError(what, privacy, cap.left(before), why)
-        told = f"{what}, for {given}" if is_dearer else what
-        charge = Charge(datetime.now(UTC), told, privacy)
+        told = f"{what} ({text(own)} by {given})" if is_dearer else what
+        charge = Charge(datetime.now(UTC), told, privacy, label_of(self))
         return lambda: page.add(charge)
+
+    @contextmanager
+    def label(self, label: str) -> Iterator[Self]:
+        """Do as ``with budget`` does, and write a label beside the charges inside.
+
+        Parameters
+        ----------
+        label
+            What the releases are for: printable, and nothing from records. An inner label takes
+            the place of an outer one. Other threads write none, unless their work enters one.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            label is not such a string, or empty.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> budget = dp.Budget(epsilon=20.0)
+        >>> with budget.label("monthly report"):
+        ...     curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=15.0)
+        >>> [(charge.label, charge.what, charge.privacy.epsilon) for charge in budget.log]
+        [('monthly report', 'cdf', 15.0)]
+        """
+        _check_text("label", label)
+        if not label:
+            raise ParameterError("label", label, "must not be empty")
+        with labelled(self, label), self:
+            yield self
 
     def start(self) -> Self:
         """Watch all threads of this process until ``stop`` is called; return the budget.
@@ -355,6 +382,13 @@ class Budget:
         both = self._cap.has_both
         spent, rest = (text(cost, both) for cost in (self._cap.spent(sums), self._cap.left(sums)))
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
+
+
+def _check_text(argument: str, text: str) -> None:
+    """Refuse what does not fit one line of the log, or what a file could not store."""
+    _check.instance(argument, text, str, "must be a string")
+    if not text.isprintable():
+        raise ParameterError(argument, text, "must be printable")
 
 
 def _checked(

@@ -6,15 +6,15 @@ of the file, and a digest of that row. So a charge reads two rows, however many 
 whole chain is read when the file is opened. Nothing here tells damage from an older copy of the
 whole file, which has the same identity.
 
-Format 3 has one sum of deltas and no composition, format 2 no identity either, and format 1 no
-digests. The next charge upgrades such a file.
+Format 4 has no labels. Format 3 has one sum of deltas and no composition, format 2 no identity
+either, and format 1 no digests. The next charge upgrades such a file.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from fractions import Fraction
@@ -42,7 +42,8 @@ __all__ = [
 ]
 
 _APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
-_FORMAT: Final = 4
+_FORMAT: Final = 5
+_WITHOUT_LABELS: Final = 4
 _WITHOUT_COMPOSITION: Final = 3
 _WITHOUT_IDENTITY: Final = 2
 _WITHOUT_DIGESTS: Final = 1
@@ -57,7 +58,9 @@ _OLD_CHARGES: Final = (
     "CREATE TABLE charges (id INTEGER PRIMARY KEY, time TEXT NOT NULL, what TEXT NOT NULL, "
     "epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL)"
 )
-_CHARGES: Final = _OLD_CHARGES.removesuffix(")") + ", digest BLOB NOT NULL)"
+_CHARGES_4: Final = _OLD_CHARGES.removesuffix(")") + ", digest BLOB NOT NULL)"
+_LABEL: Final = "label TEXT NOT NULL DEFAULT ''"
+_CHARGES: Final = _CHARGES_4.removesuffix(")") + f", {_LABEL})"
 _OLD_SPENT: Final = (
     "CREATE TABLE spent (releases INTEGER NOT NULL, epsilon TEXT NOT NULL, "
     "concentrated TEXT NOT NULL, delta TEXT NOT NULL, unlimited INTEGER NOT NULL, "
@@ -68,8 +71,9 @@ _SPENT: Final = _SPENT_3.replace("unlimited", "delta_of_rho TEXT NOT NULL, unlim
 # No two formats have the same tables, so a damaged number of the format is told.
 _TABLES: Final = {
     _FORMAT: [_CAP, _CHARGES, _SPENT],
-    _WITHOUT_COMPOSITION: [_OLD_CAP, _CHARGES, _SPENT_3],
-    _WITHOUT_IDENTITY: [_OLD_CAP, _CHARGES, _OLD_SPENT],
+    _WITHOUT_LABELS: [_CAP, _CHARGES_4, _SPENT],
+    _WITHOUT_COMPOSITION: [_OLD_CAP, _CHARGES_4, _SPENT_3],
+    _WITHOUT_IDENTITY: [_OLD_CAP, _CHARGES_4, _OLD_SPENT],
     _WITHOUT_DIGESTS: [_OLD_CAP, _OLD_CHARGES],
 }
 _COLUMNS: Final = "id, time, what, epsilon, delta, rho, simulated"
@@ -141,7 +145,7 @@ def _state(connection: sqlite3.Connection, cap: Cap, version: int) -> State:
     row = _only(connection.execute("SELECT * FROM spent"))
     if row[-1] != _digest(*_cap_row(cap), *row[:-1]):
         raise ValueError("its sums do not match their digest")
-    if version != _FORMAT:  # no release had an epsilon and a rho
+    if version < _WITHOUT_LABELS:  # no release had an epsilon and a rho
         row = (*row[:4], row[3], *row[4:])
     releases, *numbers, unlimited, simulated, last = row[:8]
     first, second, third, fourth = (Fraction(number.decode()) for number in numbers)
@@ -215,6 +219,7 @@ def upgrade(connection: sqlite3.Connection, path: Path, cap: Cap, state: State |
     connection.execute(_CAP)
     _insert_cap(connection, cap)
     if state is not None:
+        connection.execute(f"ALTER TABLE charges ADD COLUMN {_LABEL}")
         connection.execute("DROP TABLE spent")
         connection.execute(_SPENT)
         own = state.identity or os.urandom(_IDENTITY_BYTES)
@@ -236,18 +241,18 @@ def add(
     connection: sqlite3.Connection, path: Path, cap: Cap, state: State, charge: Charge
 ) -> State:
     """Write one more charge, and return the new state."""
-    time, what, cost = charge
+    time, what, cost, label = charge
     sums = state.sums.plus(cost)
     # SQLite stores -0.0 as 0.0, and the digest must be that of what is stored.
     numbers = cost.epsilon, cost.delta + 0.0, cost.rho, int(cost.simulated)
     row = (sums.releases, time.isoformat(), what, *numbers)
-    after = State(sums, _digest(state.last, *row), state.identity)
-    insert = f"INSERT INTO charges VALUES ({_marks(8)})"
+    after = State(sums, _charge_digest(state.last, row, label), state.identity)
+    insert = f"INSERT INTO charges VALUES ({_marks(9)})"
     update = (
         "UPDATE spent SET releases = ?, epsilon = ?, concentrated = ?, delta = ?, "
         "delta_of_rho = ?, unlimited = ?, simulated = ?, last = ?, identity = ?, digest = ?"
     )
-    written = connection.execute(insert, (*row, after.last)).rowcount
+    written = connection.execute(insert, (*row, after.last, label)).rowcount
     if (written, connection.execute(update, _spent_row(cap, after)).rowcount) != (1, 1):
         raise FormatError(f"{path} is damaged: a charge could not be written")
     return after
@@ -267,10 +272,12 @@ def _insert_cap(connection: sqlite3.Connection, cap: Cap) -> None:
     connection.execute(f"INSERT INTO cap VALUES ({_marks(5)})", stored)
 
 
-def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[tuple[Any, ...]]:
-    """Yield the charges, at most ``count``, oldest first; those with digests have them."""
-    columns, at = _COLUMNS + ("" if count is None else ", digest"), -(2**63)
-    left = 2**63 - 1 if count is None else count
+def _rows(connection: sqlite3.Connection, state: State | None = None) -> Iterator[tuple[Any, ...]]:
+    """Yield the charges, up to a state, oldest first: with labels, and with digests if any."""
+    label = "label" if state is not None and state.is_current else "''"
+    columns, at, left = f"{_COLUMNS}, {label}", -(2**63), 2**63 - 1
+    if state is not None:
+        columns, left = f"{columns}, digest", state.sums.releases
     while left:
         asked = f"SELECT {columns} FROM charges WHERE id > ? ORDER BY id LIMIT ?"
         rows = connection.execute(asked, [at, min(left, _BLOCK)]).fetchall()
@@ -283,8 +290,8 @@ def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[
 def _chained(connection: sqlite3.Connection, cap: Cap, state: State) -> Iterator[tuple[Any, ...]]:
     """Yield the charges up to the state, after a check of their digests."""
     last, number = _digest(*_cap_row(cap)), 0
-    for number, row in enumerate(_rows(connection, state.sums.releases), 1):
-        last = _digest(last, *row[:-1])
+    for number, row in enumerate(_rows(connection, state), 1):
+        last = _charge_digest(last, row[:7], row[7])
         if row[0] != number or row[-1] != last:
             raise ValueError(f"charge {number} does not match its digest")
         yield row
@@ -293,9 +300,10 @@ def _chained(connection: sqlite3.Connection, cap: Cap, state: State) -> Iterator
 
 
 def _charge(cap: Cap, row: tuple[Any, ...]) -> Charge:
-    _, time, what, epsilon, delta, rho, simulated = row[:7]
+    _, time, what, epsilon, delta, rho, simulated, label = row[:8]
     privacy = Privacy(epsilon, delta, cap.limit.neighbours, bool(simulated), rho)
-    return Charge(datetime.fromisoformat(time.decode()), what.decode(), privacy)
+    when = datetime.fromisoformat(time.decode())
+    return Charge(when, what.decode(), privacy, label.decode())
 
 
 def _cap_row(cap: Cap) -> tuple[float | str | None, ...]:
@@ -318,6 +326,11 @@ def _digest(*fields: float | str | bytes | None) -> bytes:
     """Return a digest of what is stored. No version of Python represents these types otherwise."""
     plain = tuple(field.encode() if isinstance(field, str) else field for field in fields)
     return sha256(repr(plain).encode("ascii")).digest()
+
+
+def _charge_digest(last: bytes, row: Sequence[Any], label: str | bytes) -> bytes:
+    """Return the digest of a charge: without a label, what it was before there were labels."""
+    return _digest(last, *row, *((label,) if label else ()))
 
 
 def _marks(count: int) -> str:

@@ -30,6 +30,8 @@ class Charge(NamedTuple):
         The function that was called, or the name that ``Budget.charge`` was given.
     privacy
         The cost.
+    label
+        What ``Budget.label`` said there; or empty.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Charge(NamedTuple):
     time: datetime
     what: str
     privacy: Privacy
+    label: str = ""
 
 
 class Page(Protocol):

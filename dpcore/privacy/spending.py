@@ -30,6 +30,8 @@ __all__ = [
     "Watching",
     "called",
     "entered",
+    "label_of",
+    "labelled",
     "left",
     "releasing",
     "simulating",
@@ -60,6 +62,9 @@ class Watching(Protocol):
 
 _OWN: Final[ContextVar[tuple[Watching, ...]]] = ContextVar("dpcore_budgets", default=())
 _NAME: Final[ContextVar[str | None]] = ContextVar("dpcore_called", default=None)
+_LABELS: Final[ContextVar[tuple[tuple[Watching, str], ...]]] = ContextVar(
+    "dpcore_labels", default=()
+)
 _IS_COVERED: Final[ContextVar[bool]] = ContextVar("dpcore_is_covered", default=False)
 _IS_DECIDED: Final[ContextVar[bool]] = ContextVar("dpcore_is_decided", default=False)
 _IS_STUDY: Final[ContextVar[bool]] = ContextVar("dpcore_is_study", default=False)
@@ -222,6 +227,23 @@ def called(name: str) -> Iterator[None]:
         yield
     finally:
         _NAME.reset(before)
+
+
+@contextmanager
+def labelled(budget: Watching, label: str) -> Iterator[None]:
+    """Let a budget write a label beside its charges."""
+    before = _LABELS.set((*_LABELS.get(), (budget, label)))
+    try:
+        yield
+    finally:
+        _LABELS.reset(before)
+
+
+def label_of(budget: Watching) -> str:
+    """Return the innermost label of a budget, or nothing."""
+    labels = _LABELS.get()
+    key = budget._key if labels else None
+    return next((label for one, label in reversed(labels) if one._key == key), "")
 
 
 @contextmanager

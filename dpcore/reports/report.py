@@ -198,10 +198,10 @@ def _of_budget(budget: Budget) -> str:
     pairs = (("cap", budget.cap), ("spent", budget.spent), ("remaining", budget.remaining))
     sums = Rows("Sums", ("", "cost"), [(name, str(privacy)) for name, privacy in pairs])
     charges = [
-        (time.strftime("%Y-%m-%d %H:%M:%S"), what, str(privacy))
-        for time, what, privacy in budget.log
+        (time.strftime("%Y-%m-%d %H:%M:%S"), what, label, str(privacy))
+        for time, what, privacy, label in budget.log
     ]
-    ledger = Rows("Charges", ("time (UTC)", "release", "cost"), charges)
+    ledger = Rows("Charges", ("time (UTC)", "release", "label", "cost"), charges)
     return _wrapped(["<h2>Budget</h2>", html_of(sums), html_of(ledger)])
 
 

@@ -63,7 +63,7 @@ def test_every_command_is_charged_once(files, name, capsys):
     words = [command, str(data), *others, "--epsilon", "1", "--budget", str(path)]
     assert main(words) == 0, capsys.readouterr().err
     (charge,) = budget.log
-    assert charge[1:] == (f"dpcore {name}", dp.Privacy(1.0))
+    assert charge[1:] == (f"dpcore {name}", dp.Privacy(1.0), "")
 
 
 def test_a_budget_that_is_none(folder, files, refused):
@@ -155,3 +155,37 @@ def test_errors_name_what_was_typed(files, tmp_path, capsys):
     assert "error: FILE must be a path" in capsys.readouterr().err
     assert main(["study", "none"]) == 2
     assert "error: STUDY must be one of" in capsys.readouterr().err
+
+
+def test_labels_and_a_picture_of_what_was_spent_when(files, tmp_path, capsys):
+    _, path = files
+    budget = dp.Budget.open(path, epsilon=2.0, delta=1e-6, composition="zero-concentrated")
+    for month in ("January $x^2$", "February"):
+        with budget.label(month):
+            dp.cdf([0.5] * 40, dp.Grid.uniform(0, 1, 8), epsilon=0.25)
+    budget.charge(dp.Privacy(rho=0.001), "_by hand")
+    for ending in ("png", "svg"):
+        picture = tmp_path / f"spent.{ending}"
+        assert main(["budget", str(path), "--picture", str(picture)]) == 0
+        shown = capsys.readouterr().out.splitlines()
+        assert shown[-1] == f"wrote {picture}"
+        assert [line.split()[-1] for line in shown if "cdf" in line] == ["$x^2$", "February"]
+        assert picture.stat().st_size > 1000
+    text = picture.read_text("utf-8")
+    assert "February" in text
+    content = path.read_bytes()
+    for out in (path.with_suffix(".txt"), f"{path}-wal.png"):
+        assert (main(["budget", str(path), "--picture", str(out)]) == 0) == (
+            out == f"{path}-wal.png"
+        )
+    link = tmp_path / "link.png"
+    link.symlink_to(path)
+    assert main(["budget", str(path), "--picture", str(link)]) == 2
+    assert "--picture" in capsys.readouterr().err
+    assert path.read_bytes() == content
+
+
+def test_a_picture_of_nothing_is_a_cap(files, tmp_path):
+    for number, cap in enumerate((["--rho", "1"], ["--epsilon", "1"])):
+        words = ["budget", str(tmp_path / f"{number}"), *cap, "--picture", str(tmp_path / "a.pdf")]
+        assert main(words) == 0

@@ -129,7 +129,7 @@ DAMAGES = [
     "DELETE FROM charges WHERE id = 12",
     "DELETE FROM charges WHERE id > 6",
     "DELETE FROM charges WHERE id = 12; UPDATE spent SET releases = 11",
-    "INSERT INTO charges SELECT 13, time, what, epsilon, delta, rho, simulated, digest "
+    "INSERT INTO charges SELECT 13, time, what, epsilon, delta, rho, simulated, digest, label "
     "FROM charges WHERE id = 12",
     "UPDATE charges SET id = 99 WHERE id = 12",
     "UPDATE charges SET id = 99 WHERE id = 4; UPDATE charges SET id = 4 WHERE id = 5; "
@@ -265,7 +265,9 @@ def older(path, request):
 
 
 @pytest.mark.parametrize(
-    "older", ["without_digests", "without_identity", "without_composition"], indirect=True
+    "older",
+    ["without_digests", "without_identity", "without_composition", "without_labels"],
+    indirect=True,
 )
 def test_a_file_of_an_older_format_is_read_as_it_is_and_gets_the_new_one_with_the_next_charge(
     older,
@@ -352,6 +354,9 @@ def test_copies_of_a_file_of_an_older_format_are_other_budgets(older, tmp_path):
         ("without_composition", "UPDATE cap SET epsilon = 99"),
         ("without_composition", "ALTER TABLE cap ADD COLUMN composition"),
         ("without_composition", "PRAGMA user_version = 4"),
+        ("without_labels", "UPDATE charges SET what = 'three' WHERE id = 1"),
+        ("without_labels", "ALTER TABLE charges ADD COLUMN label TEXT NOT NULL DEFAULT ''"),
+        ("without_labels", "PRAGMA user_version = 5"),
         ("without_digests", "UPDATE charges SET time = CAST(x'ff' AS TEXT)"),
         ("without_digests", "UPDATE charges SET epsilon = 'x'"),
         ("without_digests", "UPDATE charges SET epsilon = -1"),

@@ -260,8 +260,8 @@ def test_another_cap_or_format_is_refused(path):
             dp.Budget.open(path, **caps)
     with pytest.raises(dp.ParameterError, match=r"1\.00000000001, .*has .*1\.0, "):
         dp.Budget.open(path, epsilon=1.00000000001)  # the caps differ in their last digits
-    execute(path, "PRAGMA user_version = 5")
-    with pytest.raises(dp.FormatError, match="format 5"):
+    execute(path, "PRAGMA user_version = 6")
+    with pytest.raises(dp.FormatError, match="format 6"):
         dp.Budget.open(path)
 
 
@@ -306,3 +306,68 @@ def test_a_journal_of_an_older_file_is_never_read_into_a_new_one(path, kind):
     with pytest.raises(FileError, match="journal"):
         dp.Budget.open(path, epsilon=1.0)
     assert not path.exists()
+
+
+# --- labels
+
+
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_charges_keep_the_innermost_label_of_their_budget(path, where):
+    budget = dp.Budget.open(path, epsilon=9.0) if where == "file" else dp.Budget(epsilon=9.0)
+    other = dp.Budget(epsilon=9.0)
+    with budget.label("monthly report"), other:
+        spend()
+        with budget.label("\N{GREEK SMALL LETTER EPSILON}'s"):
+            spend()
+        spend()
+    with budget:
+        spend()
+    found = [charge.label for charge in budget.log]
+    assert found == ["monthly report", "\N{GREEK SMALL LETTER EPSILON}'s", "monthly report", ""]
+    assert [charge.label for charge in other.log] == ["", "", ""]
+    if where == "file":
+        assert dp.Budget.open(path).log == budget.log
+
+
+def test_a_label_holds_for_all_objects_of_one_file_and_for_no_other_thread(path):
+    first, second = dp.Budget.open(path, epsilon=9.0), dp.Budget.open(path)
+    with second, first.label("both"), ThreadPoolExecutor() as pool:
+        spend()
+        second.charge(dp.Privacy(0.1), "by hand")
+        pool.submit(spend).result()
+    assert [charge.label for charge in first.log] == ["both", "both", ""]
+
+
+@pytest.mark.parametrize("label", ["", "two\nlines", 5])
+def test_what_is_no_label(label):
+    budget = dp.Budget(epsilon=1.0)
+    with pytest.raises(dp.DpcoreError, match=r"^label"), budget.label(label):
+        pass
+    spend()  # nothing watches
+    assert budget.log == ()
+
+
+def test_a_changed_label_is_damage(path):
+    with dp.Budget.open(path, epsilon=9.0).label("a"):
+        spend()
+    dp.Budget.open(path).charge(dp.Privacy(0.1))
+    for damage in (
+        "label = 'b' WHERE id = 1",
+        "label = '' WHERE id = 1",
+        "label = 'b' WHERE id = 2",
+    ):
+        content = path.read_bytes()
+        execute(path, f"UPDATE charges SET {damage}")
+        with pytest.raises(dp.FormatError, match="is damaged"):
+            dp.Budget.open(path)
+        path.write_bytes(content)
+
+
+def test_what_counts_twice_is_said(path):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    budget.charge(dp.Privacy(0.25, neighbours="add-or-remove-one"), "a count")
+    (charge,) = budget.log
+    assert charge.what == "a count (0.25 by add-or-remove-one)"
+    assert charge.privacy == dp.Privacy(0.5)
+    with pytest.raises(dp.BudgetError, match=r"^a count \(0.375 by add-or-remove-one\) costs"):
+        budget.charge(dp.Privacy(0.375, neighbours="add-or-remove-one"), "a count")

@@ -334,6 +334,14 @@ call(
     privacy=dp.Privacy(1.0),
     what="release",
 )
+
+
+def labelled(label):
+    with budget().label(label) as entered:
+        return entered.cap
+
+
+call(labelled, "Budget.label", dp.Budget.label, label="weekly")
 call(dp.Budget.open, path="budget", epsilon=1.0)
 call(dp.Privacy, epsilon=1.0)
 call(dp.Privacy, " of rho", rho=0.5, delta=1e-9)
