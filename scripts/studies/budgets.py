@@ -168,5 +168,6 @@ def main() -> None:
         ax.set_title(f"trees of epsilon = {epsilon:g}")
         ax.set_xlabel("number of releases")
         ax.set_ylabel(f"epsilon at delta = {DELTA:g}")
-    panels[0].legend(title="How costs add up")
+        ax.set_ylim(bottom=epsilon / 20.0)
+    panels[0].legend(title="How costs add up", loc="lower right")
     save(figure, "measured/budgets.png")

@@ -136,6 +136,11 @@ def test_the_rho_of_all_neighbours_is_stated(kind, neighbours, how, size):
     assert stated == mechanism.privacy
     known = Fraction(stated.rho) if stated.rho is not None else Fraction(stated.epsilon) ** 2 / 2
     assert most <= known * (1 + Fraction(1, 2**40))  # rounded variances may be below a share
+    noise = mechanism.losses_for(size).noise
+    assert (noise is None) == (kind in (Dawa, ToeplitzGaussian))
+    if noise is not None:  # no neighbours shift more noise than is told
+        parts = [rho_of(one.law, one.count * one.shift**2) for one in noise]
+        assert most <= sum(parts) <= max(known, most) * (1 + Fraction(1, 2**20))
     if kind not in (Dawa, ToeplitzGaussian) and how.get("epsilon") != 20.0:
         assert known <= most * (1 + Fraction(1, 2**20)) or size == 2 or kind is Hierarchy
 
@@ -233,6 +238,9 @@ class Same(Hierarchy):
 
 def test_a_subclass_that_draws_in_its_own_way_states_no_rho_of_its_base():
     assert Drawn(1.0).privacy_for(32).rho is None
+    assert Drawn(1.0).losses_for(32).noise is None
+    assert Twice(1.0).losses_for(32).noise is None
+    assert Same(1.0).losses_for(32) == Hierarchy(1.0).losses_for(32)
     assert Twice(1.0).privacy_for(32).rho == (2 * Hierarchy(1.0).privacy).rho
     assert Same(1.0).privacy_for(32).rho == Hierarchy(1.0).privacy_for(32).rho
     curve = dp.cdf([0.5] * 40, dp.Grid.uniform(0, 1, 32), Drawn(1.0))
