@@ -277,7 +277,9 @@ class Budget:
             wanted = f"must be the relation of the budget, {self.neighbours!r} (in {what})"
             raise ParameterError("neighbours", given, wanted + _instead_of(given))
         own, privacy = privacy, privacy.implied(self.neighbours)
-        is_dearer = given == "add-or-remove-one" != self.neighbours
+        is_dearer = own != privacy and given == "add-or-remove-one"
+        if is_dearer:  # what is charged is twice as much
+            what = f"{what} ({text(own)} by {given})"
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
         page = stack.enter_context(self._ledger.held())
@@ -288,8 +290,7 @@ class Budget:
         if not cap.admits(after):
             why = cap.why_not(privacy, after) or (_DEARER if is_dearer else "")
             raise BudgetError(what, privacy, cap.left(before), why)
-        told = f"{what} ({text(own)} by {given})" if is_dearer else what
-        charge = Charge(datetime.now(UTC), told, privacy, label_of(self))
+        charge = Charge(datetime.now(UTC), what, privacy, label_of(self))
         return lambda: page.add(charge)
 
     @contextmanager

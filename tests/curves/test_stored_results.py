@@ -148,6 +148,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "scores": "threshold negatives positives negatives_deviation positives_deviation",
     "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
     "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
+    "survival": "time at_risk events censored survival low high cumulative_hazard",
     "table": "x y count",
     "residual-plot": "predicted residual",
     "projection": "total",

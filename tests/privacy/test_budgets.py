@@ -295,7 +295,7 @@ def test_a_budget_for_replace_one_says_why_a_count_costs_twice():
         with pytest.raises(dp.BudgetError, match="neighbours='add-or-remove-one' pays it once"):
             dp.count([1] * 50, epsilon=0.75)
     assert [(charge.what, charge.privacy.epsilon) for charge in budget.log] == [
-        ("count, for add-or-remove-one", 1.0)
+        ("count (0.5 by add-or-remove-one)", 1.0)
     ]
     with dp.Budget(epsilon=0.5, neighbours="add-or-remove-one") as budget:
         dp.count([1] * 50, epsilon=0.5)
