@@ -46,7 +46,7 @@ class Gaps:
 
     def error(self, negatives: Reals, positives: Reals, norm: ErrorNorm) -> Reals:
         """Return the calibration error of each row of counts, (..., N): (...)."""
-        gaps, totals = self._gaps(negatives, positives)[0], negatives + positives
+        gaps, totals = self.of_bins(negatives, positives)[0], negatives + positives
         if norm == 1:
             return np.asarray(np.abs(gaps).sum(axis=-1) / totals[..., -1])
         of_bins = self._by_bins(np.diff(totals, prepend=0.0))
@@ -54,16 +54,16 @@ class Gaps:
         return np.asarray(np.sqrt(squares.sum(axis=-1) / totals[..., -1]))
 
     def least(self, negatives: Reals, positives: Reals) -> Reals:
-        """Return the least sum of absolute gaps that counts allow, (..., N): (...)."""
-        gaps, places = self._gaps(negatives, positives)
-        return np.asarray(np.maximum(np.abs(gaps) - places, 0.0).sum(axis=-1))
+        """Return the least absolute gaps that counts allow, (..., N): (..., B)."""
+        gaps, places = self.of_bins(negatives, positives)
+        return np.asarray(np.maximum(np.abs(gaps) - places, 0.0))
 
     def most(self, negatives: Reals, positives: Reals) -> Reals:
-        """Return the greatest sum of absolute gaps that counts allow, (..., N): (...)."""
-        gaps, places = self._gaps(negatives, positives)
-        return np.asarray((np.abs(gaps) + places).sum(axis=-1))
+        """Return the greatest absolute gaps that counts allow, (..., N): (..., B)."""
+        gaps, places = self.of_bins(negatives, positives)
+        return np.asarray(np.abs(gaps) + places)
 
-    def _gaps(self, negatives: Reals, positives: Reals) -> tuple[Reals, Reals]:
+    def of_bins(self, negatives: Reals, positives: Reals) -> tuple[Reals, Reals]:
         """Return the gaps for the middles, and the sums of half cells, both (..., B)."""
         below, above = (np.diff(counts, prepend=0.0) for counts in (negatives, positives))
         gaps = self._by_bins(above * (1.0 - self.middles) - below * self.middles)

@@ -75,8 +75,8 @@ def test_gaps_are_what_the_error_is_made_of():
     curves = dp.score_curves([0, 1, 1, 0, 1], [0.0, 0.05, 0.3, 0.9, 0.2], grid, NoNoise())
     for bins in (1, 2, 3, equi_depth_bins(curves, 4)):
         gaps = replace(Gaps.of(curves, bins), halves=np.zeros(grid.size))
-        total = float(gaps.most(curves.negatives, curves.positives))
-        assert total == float(gaps.least(curves.negatives, curves.positives))
+        total = float(gaps.most(curves.negatives, curves.positives).sum())
+        assert total == float(gaps.least(curves.negatives, curves.positives).sum())
         assert total / 5 == pytest.approx(expected_calibration_error(curves, bins), abs=1e-12)
 
 
@@ -97,6 +97,19 @@ def test_the_bound_is_the_sum_of_the_absolute_factors():
             halves[first:last] -= gaps.halves[first:last]
             total += (np.abs(factors[1:]) + np.abs(halves[1:])) @ noise
     assert gaps.bound(negatives, positives) == pytest.approx(total)
+
+
+def test_an_error_that_all_bins_share_is_known_as_well_as_its_own_noise_lets_it():
+    rng, widths, errors = RNG(1), [], []
+    labels, scores = drawn(lambda score: score**3, 5000, rng)  # too high everywhere
+    own = expected_calibration_error(dp.score_curves(labels, scores, GRID, NoNoise()))
+    for _ in range(20):
+        curves = dp.score_curves(labels, scores, GRID, Hierarchy(0.5), rng=rng)
+        errors.append(expected_calibration_error(curves) - own)
+        found = expected_calibration_error_interval(curves, mechanism=Hierarchy(0.5))
+        assert found.low < own < found.high
+        widths.append(found.high - found.low - 0.01)  # a cell, in which the scores are anywhere
+    assert np.median(widths) < 2 * 2 * 1.96 * np.sqrt(np.mean(np.square(errors)))
 
 
 # --- scores that are not in the middles of their cells
@@ -162,6 +175,6 @@ def test_scores_of_a_grid_of_whole_numbers_are_known():
         curves = dp.score_curves(labels, scores, dp.Grid.integers(0, 1), mechanism, rng=RNG(1))
         gaps = Gaps.of(curves, 2)
         counts = curves.negatives, curves.positives
-        assert gaps.least(*counts) == gaps.most(*counts)
+        assert np.array_equal(gaps.least(*counts), gaps.most(*counts))
     exact = dp.score_curves(labels, scores, dp.Grid.integers(0, 1), NoNoise())
     assert expected_calibration_error_interval(exact, 2) == pytest.approx((0.6, 0.6))
