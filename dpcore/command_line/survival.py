@@ -47,18 +47,18 @@ def _run(options: argparse.Namespace) -> str:
     if options.size is None:
         spender: Any = mechanism
         if options.mechanism == "best":
-            budget = options.epsilon, options.rho, "replace-one", options.delta
-            spender = Allowance.checked(*budget)
+            how = options.epsilon, options.rho
+            spender = Allowance.checked(*how, "replace-one", options.delta)
         cells, mechanism = suited_to_survival(n, spender)
         grid, counts = coarser(grid, cells), joined(counts, cells)
-    how = given(options, dpcore.survival_from_counts) | spent_by(mechanism)
-    curve = dpcore.survival_from_counts(**how | {"counts": counts, "grid": grid})
+    own = given(options, dpcore.survival_from_counts) | spent_by(mechanism)
+    curve = dpcore.survival_from_counts(**own | {"counts": counts, "grid": grid})
     text = with_size(options, _summary(curve, options), grid)
     draw = partial(
         picture,
         curve,
         size=(6.4, 4.8),
-        legend="best",
+        legend="upper right",
         title=options.durations,
         xlabel=options.durations,
     )

@@ -189,7 +189,7 @@ def plot_survival(
     ax.set_xlabel("duration")
     ax.set_ylabel("share without the event")
     ax.set_ylim(-0.02, 1.02)
-    return _with_legend(ax, "best")
+    return _with_legend(ax, "upper right")
 
 
 def plot_box(

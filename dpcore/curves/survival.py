@@ -690,11 +690,11 @@ class Survival(Stored):
                 worst[some] = np.max(moved / scale.errors[inner], axis=1)
         return self._band_of(float(np.quantile(worst, level, method="higher")), scale)
 
-    def _log_survival(self, row: Reals) -> Reals:
+    def _log_survival(self, row: NDArray[Any]) -> Reals:
         """Return log S at thresholds, (..., N), from counts of the row that may be raw."""
         return log_survival(row, self.grid.size, whole=self.grid.of_integers)
 
-    def _transformed(self, row: Reals) -> Reals:
+    def _transformed(self, row: NDArray[Any]) -> Reals:
         """Return log(-log S) from monotone counts, for S a quarter of a record within (0, 1)."""
         least = 0.25 / self.n
         survival = np.clip(self._survival_of(row), least, 1.0 - least)
@@ -723,7 +723,7 @@ class Survival(Stored):
         events, censored = classes_of_row(self.row.counts, self.grid.size)
         return events[0], censored
 
-    def _survival_of(self, row: Reals) -> Reals:
+    def _survival_of(self, row: NDArray[Any]) -> Reals:
         """Return survival at thresholds, (..., N), from monotone counts of the row."""
         return survival_of(row, self.grid.size, whole=self.grid.of_integers)
 

@@ -40,7 +40,7 @@ HAZARDS: Final = {
 
 def survival_at(shape: str, points: Reals) -> Reals:
     """Return the population's survival."""
-    return np.exp(-np.interp(points, AT, HAZARDS[shape]))
+    return np.asarray(np.exp(-np.interp(points, AT, HAZARDS[shape])))
 
 
 def records(shape: str, n: int, censored: float, rng: Rng) -> tuple[Reals, NDArray[np.bool_]]:
@@ -65,7 +65,7 @@ def read(grid: dp.Grid, survival: Reals) -> Reals:
     """Return a curve at ``POINTS``: straight within cells, and flat beyond its end."""
     known = np.isfinite(survival)
     at, values = np.append(0.0, grid.positions[known]), np.append(1.0, survival[known])
-    return np.interp(POINTS, at, values)
+    return np.asarray(np.interp(POINTS, at, values))
 
 
 def noisy_counts(durations: Reals, event: Any, cells: int, epsilon: float, rng: Rng) -> Reals:
