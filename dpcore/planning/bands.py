@@ -134,7 +134,7 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    what = "must be a CDF, a ROC or its precision_recall, a Reliability or a Survival"
+    what = "must be a CDF, a ROC, its precision_recall, a Reliability or a Survival"
     _check.instance("curve", curve, Banded | Simulated, what)
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)

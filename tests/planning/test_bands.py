@@ -124,7 +124,7 @@ def test_what_has_no_known_noise_is_refused():
     ):
         with pytest.raises(error, match=next(iter(wrong))):
             dp.simultaneous_band(curve, **wrong)
-    with pytest.raises(dp.DtypeError, match="curve must be a CDF, a ROC, its precision_recall or"):
+    with pytest.raises(dp.DtypeError, match="curve must be a CDF, a ROC, its precision_recall, a"):
         dp.simultaneous_band(curve.counts)
 
 
