@@ -57,6 +57,7 @@ if _TYPE_CHECKING:
     from .planning.equivalence import equivalence_test
     from .planning.goodness_of_fit import goodness_of_fit
     from .planning.interval import interval
+    from .planning.log_rank import log_rank_test
     from .planning.pairwise import PairwiseTests, pairwise_tests
     from .planning.plan import Plan, plan
     from .planning.suggest import Suggestion, suggest
@@ -146,6 +147,7 @@ __all__ = [
     "hosmer_lemeshow",
     "interval",
     "load",
+    "log_rank_test",
     "mean",
     "mechanisms",
     "models",
@@ -266,6 +268,7 @@ _HOMES = {
     "planning.equivalence": ("equivalence_test",),
     "planning.goodness_of_fit": ("goodness_of_fit",),
     "planning.interval": ("interval",),
+    "planning.log_rank": ("log_rank_test",),
     "planning.pairwise": ("PairwiseTests", "pairwise_tests"),
     "planning.plan": ("Plan", "plan"),
     "planning.suggest": ("Suggestion", "suggest"),
@@ -311,6 +314,7 @@ _NEAR = {
     **dict.fromkeys(("chisquare", "chi2", "chi_square"), "dp.chi_square_test"),
     **dict.fromkeys(("kaplan_meier", "KaplanMeierFitter", "kaplan_meier_estimator"), "dp.survival"),
     **dict.fromkeys(("ks_2samp", "ks_test"), "dp.two_sample_test"),
+    **dict.fromkeys(("logrank", "logrank_test", "multivariate_logrank_test"), "dp.log_rank_test"),
     **dict.fromkeys(("calibration_curve", "reliability"), "dp.statistics.Reliability"),
 }
 

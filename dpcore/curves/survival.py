@@ -199,6 +199,12 @@ class Survival(Stored):
         return at_risk(*self._classes(), self.n)
 
     @property
+    def least_at_risk(self) -> Reals:
+        """(N,) the fewest records at risk with which a cell counts: see ``end``."""
+        deviation: Any = self.at_risk_deviation
+        return np.asarray(np.maximum(1.0, _SURE * deviation))
+
+    @property
     def survival(self) -> Reals:
         """(N,) the Kaplan-Meier estimate at each threshold; NaN beyond ``end``."""
         return self._given(self._survival_of(self.row.counts))
@@ -714,8 +720,7 @@ class Survival(Stored):
     @property
     def _known(self) -> int:
         """How many thresholds, from the first one, have enough records at risk."""
-        deviation: Any = self.at_risk_deviation
-        few = self.at_risk < np.maximum(1.0, _SURE * deviation)
+        few = self.at_risk < self.least_at_risk
         return int(np.argmax(few)) if few.any() else self.grid.size
 
     def _classes(self) -> tuple[Reals, Reals]:

@@ -17,20 +17,23 @@ from .differences import Statistic
 
 __all__ = ["DistributionTest"]
 
+_OfHazards = Literal["log-rank", "wilcoxon", "tarone-ware", "peto", "fleming-harrington"]
+
 
 @sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class DistributionTest(Stored):
-    """A test of one release against a law, or of two releases against each other.
+    """A test of one release against a law, or of two or more releases against each other.
 
-    Made by ``goodness_of_fit``, ``two_sample_test``, ``equivalence_test`` and ``chi_square_test``.
+    Made by ``goodness_of_fit``, ``two_sample_test``, ``equivalence_test``, ``chi_square_test`` and
+    ``log_rank_test``.
 
     Parameters
     ----------
     name
         The name of the statistic.
     n
-        The numbers of records of the releases, one or two.
+        The numbers of records of the releases.
     statistic
         The statistic, in units of the values for "wasserstein", without a unit otherwise.
     pvalue
@@ -56,7 +59,7 @@ class DistributionTest(Stored):
 
     _kind = "dpcore.distribution-test"
 
-    name: Statistic | Literal["chi-square"] = field(metadata=forms.TEXT)
+    name: Statistic | Literal["chi-square"] | _OfHazards = field(metadata=forms.TEXT)
     n: tuple[int, ...] = field(metadata=forms.tuple_of(forms.WHOLE))
     statistic: float = field(metadata=forms.NUMBER)
     pvalue: float = field(metadata=forms.NUMBER)
@@ -65,10 +68,10 @@ class DistributionTest(Stored):
     margin: float | None = field(default=None, metadata=forms.optional(forms.NUMBER))
 
     def __post_init__(self) -> None:
-        _check.choice("name", self.name, Literal[Statistic, "chi-square"])
+        _check.choice("name", self.name, Literal[Statistic, "chi-square", _OfHazards])
         _check.instance("n", self.n, tuple, "must be a tuple")
-        if len(self.n) not in (1, 2):
-            raise ParameterError("n", self.n, "must be one number of records, or two")
+        if not self.n:
+            raise ParameterError("n", self.n, "must be one number of records or more")
         _check.tuple_of("n", self.n, int, len(self.n))
         for name, most in (("statistic", math.inf), ("pvalue", 1.0)):
             _check.held(name, value := getattr(self, name))

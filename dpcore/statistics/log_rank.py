@@ -87,7 +87,7 @@ def weights_of(events: Reals, at_risk: Reals, weights: Weights) -> Reals:
     if weights == "wilcoxon":
         return at_risk
     if weights == "tarone-ware":
-        return np.sqrt(at_risk)
+        return np.asarray(at_risk**0.5)
     dead = np.maximum(events, 0.0)
     if weights == "peto":
         return np.cumprod(1.0 - np.minimum(_ratio(dead, at_risk + 1.0), 1.0), axis=-1)
@@ -123,7 +123,7 @@ def quadratic_form(differences: Reals, covariances: Reals) -> Reals:
     if z.shape[-1] == 1:
         return np.asarray(_ratio(z[..., 0] ** 2, covariances[..., 0, 0]))
     inverse = np.linalg.pinv(covariances[..., :-1, :-1], hermitian=True)
-    return np.einsum("...i,...ij,...j->...", z, inverse, z)
+    return np.asarray(np.einsum("...i,...ij,...j->...", z, inverse, z), np.float64)
 
 
 def _ratio(numerator: Reals, denominator: Reals) -> Reals:

@@ -153,6 +153,7 @@ NOT_CHARGED = {
         "ResidualPlot.from_json",
         "BoxPlot.from_curve",
         "chi_square_test",
+        "log_rank_test",
         "compare",
         "equivalence_test",
         "goodness_of_fit",

@@ -142,6 +142,12 @@ call(SURVIVAL.interval, t=[0.3, 0.5], level=0.9)
 call(SURVIVAL.quantile_interval, p=0.1, level=0.9)
 call(SURVIVAL.restricted_mean_interval, until=0.3, level=0.9)
 call(
+    dp.log_rank_test,
+    first=SURVIVAL,
+    second=dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng()),
+    simulations=19,
+)
+call(
     dp.ScoreCurves.from_classes,
     grid=dp.Grid.uniform(0, 1, 7),
     negatives=NOISY,
