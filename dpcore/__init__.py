@@ -30,6 +30,7 @@ if _TYPE_CHECKING:
     from .curves.combination import average, combine
     from .curves.confidence import Interval
     from .curves.counts import Count, Counts
+    from .curves.cumulative_incidence import CumulativeIncidence
     from .curves.groups import GroupedCDF
     from .curves.mean import Mean
     from .curves.projection import Projection
@@ -70,6 +71,7 @@ if _TYPE_CHECKING:
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
     from .releases.counts import count, counts
+    from .releases.cumulative_incidence import cumulative_incidence
     from .releases.hosmer_lemeshow import hosmer_lemeshow
     from .releases.mean import mean
     from .releases.project import project, project_sums
@@ -101,6 +103,7 @@ __all__ = [
     "ConvergenceError",
     "Count",
     "Counts",
+    "CumulativeIncidence",
     "DistributionTest",
     "DpcoreError",
     "DpcoreWarning",
@@ -139,6 +142,7 @@ __all__ = [
     "compare",
     "count",
     "counts",
+    "cumulative_incidence",
     "distances",
     "equivalence_test",
     "files",
@@ -241,6 +245,7 @@ _HOMES = {
     "curves.combination": ("average", "combine"),
     "curves.confidence": ("Interval",),
     "curves.counts": ("Count", "Counts"),
+    "curves.cumulative_incidence": ("CumulativeIncidence",),
     "curves.groups": ("GroupedCDF",),
     "curves.mean": ("Mean",),
     "curves.projection": ("Projection",),
@@ -280,6 +285,7 @@ _HOMES = {
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
     "releases.counts": ("count", "counts"),
+    "releases.cumulative_incidence": ("cumulative_incidence",),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
     "releases.mean": ("mean",),
     "releases.project": ("project", "project_sums"),
@@ -313,6 +319,7 @@ _NEAR = {
     **dict.fromkeys(("roc", "auc", "roc_auc_score"), "dp.roc_curve, whose result has auc"),
     **dict.fromkeys(("chisquare", "chi2", "chi_square"), "dp.chi_square_test"),
     **dict.fromkeys(("kaplan_meier", "KaplanMeierFitter", "kaplan_meier_estimator"), "dp.survival"),
+    **dict.fromkeys(("aalen_johansen", "AalenJohansenFitter"), "dp.cumulative_incidence"),
     **dict.fromkeys(("ks_2samp", "ks_test"), "dp.two_sample_test"),
     **dict.fromkeys(("logrank", "logrank_test", "multivariate_logrank_test"), "dp.log_rank_test"),
     **dict.fromkeys(("calibration_curve", "reliability"), "dp.statistics.Reliability"),

@@ -26,6 +26,7 @@ _HOMES: Final = {
     "dpcore.comparison": "planning.compare",
     "dpcore.count": "curves.counts",
     "dpcore.counts": "curves.counts",
+    "dpcore.cumulative-incidence": "curves.cumulative_incidence",
     "dpcore.distribution-test": "planning.distribution_tests",
     "dpcore.groups": "curves.groups",
     "dpcore.hosmer-lemeshow": "statistics.hosmer_lemeshow",

@@ -90,7 +90,7 @@ def weights_of(events: Reals, at_risk: Reals, weights: Weights) -> Reals:
         return np.asarray(at_risk**0.5)
     dead = np.maximum(events, 0.0)
     if weights == "peto":
-        return np.cumprod(1.0 - np.minimum(_ratio(dead, at_risk + 1.0), 1.0), axis=-1)
+        return np.asarray(np.cumprod(1.0 - np.minimum(_ratio(dead, at_risk + 1.0), 1.0), axis=-1))
     p, q = weights
     after = np.cumprod(1.0 - np.minimum(_ratio(dead, at_risk), 1.0), axis=-1)
     before = np.concatenate([np.ones((*after.shape[:-1], 1)), after[..., :-1]], axis=-1)

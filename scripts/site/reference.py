@@ -38,8 +38,9 @@ PAGES: Final = (
         " result to which noise has been added. All that is read off the result is free.",
         "dpcore",
         "cdf count counts mean quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow"
-        " residual_plot survival table project compact_bounds symmetric_bounds cdf_from_counts"
-        " score_curves_from_counts survival_from_counts table_from_counts project_sums",
+        " residual_plot survival cumulative_incidence table project compact_bounds symmetric_bounds"
+        " cdf_from_counts score_curves_from_counts survival_from_counts table_from_counts"
+        " project_sums",
     ),
     _page(
         "grids",
@@ -55,7 +56,7 @@ PAGES: Final = (
         "What releases return. Nothing here spends privacy.",
         "dpcore",
         "CDF GroupedCDF Count Counts Mean Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table"
-        " ResidualPlot Survival Projection"
+        " ResidualPlot Survival CumulativeIncidence Projection"
         " Interval load",
     ),
     _page(

@@ -56,6 +56,10 @@ RESULTS = {
     "test of counts": dp.chi_square_test(
         dp.counts(HALVES, [0, 1], **SEEDED), [0.5, 0.5], simulations=19
     ),
+    "survival": dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(1)),
+    "cumulative incidence": dp.cumulative_incidence(
+        SCORES, HALVES, GRID, [1], dp.mechanisms.Hierarchy(1.0), rng=RNG(1)
+    ),
     "test of hazards": dp.log_rank_test(
         *(dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(seed)) for seed in range(3)),
         simulations=19,

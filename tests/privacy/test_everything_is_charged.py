@@ -65,6 +65,7 @@ VERBS = {
     "hosmer_lemeshow": lambda: dp.hosmer_lemeshow(Y, X, epsilon=1.0),
     "residual_plot": lambda: dp.residual_plot(X, X - 0.5, epsilon=1.0),
     "survival": lambda: dp.survival(X, Y, GRID, epsilon=1.0),
+    "cumulative_incidence": lambda: dp.cumulative_incidence(X, Y, GRID, [True], epsilon=1.0),
     "table": lambda: dp.table(X, X, dp.TableGrid(GRID, GRID), epsilon=1.0),
     "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),

@@ -141,6 +141,13 @@ call(SURVIVAL.to_frame, level=0.9)
 call(SURVIVAL.interval, t=[0.3, 0.5], level=0.9)
 call(SURVIVAL.quantile_interval, p=0.1, level=0.9)
 call(SURVIVAL.restricted_mean_interval, until=0.3, level=0.9)
+KINDS = {"durations": SCORES * 40, "event": LABELS * 40, "kinds": [1], "grid": GRID}
+INCIDENCE = dp.cumulative_incidence(**KINDS, mechanism=DYADIC, rng=rng())
+call(dp.CumulativeIncidence, grid=GRID, kinds=(1,), row=INCIDENCE.row, mechanism=DYADIC)
+call(INCIDENCE, t=[0.3, 0.5])
+call(INCIDENCE.band)
+call(INCIDENCE.to_frame)
+call(INCIDENCE.plot)
 call(
     dp.log_rank_test,
     first=SURVIVAL,
@@ -285,6 +292,7 @@ call(smooth_roc_curve, **RECORDS, epsilon=1.0, pos_label=1)
 call(dp.hosmer_lemeshow, **MANY, fitted=True, pos_label=1)
 call(hosmer_lemeshow_by_groups, **MANY)
 call(dp.survival, **DURATIONS, epsilon=1.0)
+call(dp.cumulative_incidence, **KINDS, epsilon=1.0)
 call(dp.survival, " between bounds", **DURATIONS | {"grid": (0, 1)}, epsilon=1.0)
 call(dp.survival_from_counts, counts=np.ones(16, int), grid=GRID, epsilon=1.0)
 call(dp.table, x=SCORES, y=SCORES, grid=CELLS, integers=(None, True), epsilon=1.0)

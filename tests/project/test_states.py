@@ -153,6 +153,9 @@ STATES = {
     "GroupedROC": lambda: dp.roc_curve(
         LABELS, VALUES, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
     ),
+    "CumulativeIncidence": lambda: dp.cumulative_incidence(
+        VALUES, LABELS, GRID, [True], epsilon=EPSILON, rng=rng()
+    ),
     "Survival": lambda: dp.survival(VALUES, LABELS, GRID, epsilon=EPSILON, rng=rng()),
     "Table": lambda: dp.table(VALUES, VALUES, dp.TableGrid(GRID, GRID), epsilon=EPSILON, rng=rng()),
     "BoxPlot": lambda: dp.box_plot(VALUES, GRID, epsilon=EPSILON, rng=rng()),

@@ -1,0 +1,187 @@
+"""Cumulative incidences: exact without noise, consistent with it, and covered by their bands."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from tests.reference.incidence import incidence
+
+RNG = np.random.default_rng
+EXACT, HISTOGRAM = dp.mechanisms.NoNoise(), dp.mechanisms.Histogram
+RECORDS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.25, 4.0, 9.0]),
+        st.sampled_from(["a", "b", "c", "none"]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+# ``AalenJohansenFitter`` of lifelines 0.30.3 for the days 1, ..., 12 and these kinds, at all days
+KINDS = [1, 2, 0, 1, 1, 2, 0, 2, 1, 0, 2, 1]
+OF_LIFELINES = [1 / 12] * 3 + [19 / 108] + [29 / 108] * 4 + [41 / 108] * 3 + [59 / 108]
+
+
+def sample(n=2000, seed=1):
+    """Durations with a mean of 10, and three kinds, of which 0 is censored."""
+    rng = RNG(seed)
+    return rng.exponential(10, n), rng.choice(3, n, p=[0.3, 0.5, 0.2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(RECORDS, st.integers(1, 8), st.booleans())
+def test_without_noise_they_are_those_of_the_records(records, cells, whole):
+    durations, event = zip(*records, strict=True)
+    grid = dp.Grid.integers(1, cells) if whole else dp.Grid.uniform(0, 4, cells)
+    durations = np.ceil(durations).tolist() if whole else durations
+    found = dp.cumulative_incidence(durations, event, grid, ["a", "b", "c"], EXACT)
+    wanted, left = incidence(durations, event, ["a", "b", "c"], grid.thresholds, whole=whole)
+    for at, shares in enumerate(wanted):
+        if shares is not None:
+            assert np.allclose(found.incidence[:, at], np.array(shares, float), 0, 1e-12)
+            assert np.isclose(found.survival[at], float(left[at]), 0, 1e-12)
+        elif float(found.survival[at]) != 0.0:
+            assert np.isnan(found.incidence[:, at]).all()
+
+
+def test_without_noise_they_are_those_of_lifelines():
+    found = dp.cumulative_incidence(range(1, 13), KINDS, dp.Grid.integers(1, 12), [1, 2], EXACT)
+    assert np.allclose(found.incidence[0], OF_LIFELINES, 0, 1e-12)
+
+
+def test_of_one_kind_it_is_what_survival_lacks():
+    durations, event = sample()
+    for grid in (dp.Grid.integers(0, 20), dp.Grid.uniform(0, 20, 30)):
+        found = dp.cumulative_incidence(np.floor(durations), event, grid, [1], EXACT)
+        survival = dp.survival(np.floor(durations), event == 1, grid, EXACT)
+        assert np.array_equal(found.events[0], survival.events)
+        assert np.array_equal(found.at_risk, survival.at_risk)
+        assert found.end == survival.end
+        if grid.of_integers:
+            assert np.allclose(found.survival, survival.survival, 0, 1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 40), st.integers(0, 2**32), st.sampled_from([0.02, 1.0]))
+def test_released_shares_never_contradict_each_other(cells, seed, epsilon):
+    durations, event = sample(80, seed)
+    grid = dp.Grid.uniform(0, 20, cells)
+    mechanism = HISTOGRAM(epsilon)
+    found = dp.cumulative_incidence(durations, event, grid, [1, 2], mechanism, rng=RNG(seed))
+    shares, survival = found.incidence, found.survival
+    known = np.isfinite(survival)
+    assert known.sum() == np.argmin(np.append(known, False))  # from the first threshold on
+    assert np.array_equal(np.isfinite(shares), np.tile(known, (2, 1)))
+    assert np.diff(shares[:, known], axis=1, prepend=0.0).min(initial=0.0) >= -1e-12
+    assert np.allclose(shares[:, known].sum(axis=0) + survival[known], 1.0, 0, 1e-9)
+    assert np.diff(found.events, axis=1, prepend=0.0).min() >= -1e-9
+    assert np.diff(found.at_risk).max(initial=0) <= 1e-9
+    assert found.at_risk[0] == found.n == 80
+
+
+@pytest.mark.needs_jit
+def test_bands_contain_the_records_and_the_population():
+    """Of 60 releases, 57 bands are expected to hold; below 51 are 3.6 standard errors less."""
+    grid, held = dp.Grid.uniform(0, 16, 8), np.zeros((2, 2, 8))
+    # Until 16, no one is censored but by the kind: each kind's share is its part of all.
+    exact = [np.array([0.625, 0.375])[:, None] * -np.expm1(-0.08 * grid.thresholds)] * 2
+    for seed in range(60):
+        rng = RNG(seed)
+        durations, event = rng.exponential(12.5, 1500), rng.choice([1, 2], 1500, p=[0.625, 0.375])
+        records = dp.cumulative_incidence(durations, event, grid, [1, 2], EXACT).incidence
+        found = dp.cumulative_incidence(durations, event, grid, [1, 2], HISTOGRAM(0.5), rng=rng)
+        for at, (of, truth) in enumerate((("records", records), ("population", exact[0]))):
+            low, high = found.band(of=of)
+            held[at] += (low <= truth) & (truth <= high)
+    assert held.min() >= 51
+    assert held.mean() <= 59.5
+
+
+def test_what_is_read_off():
+    durations, event = [1, 1, 2, 3], ["x", "-", "y", "x"]
+    found = dp.cumulative_incidence(durations, event, dp.Grid.integers(1, 3), ["x", "y"], EXACT)
+    assert np.allclose(found.incidence, [[0.25, 0.25, 0.625], [0.0, 0.375, 0.375]])
+    assert np.allclose(found([0.5, 2.5]), [[0.0, 0.25], [0.0, 0.375]])
+    assert found(2).shape == (2,)
+    assert np.isnan(found(3.5)).all()
+    assert found.to_frame().columns.tolist() == ["time", "x", "y", "survival", "at_risk"]
+    linear = dp.cumulative_incidence(durations, event, dp.Grid.uniform(0, 4, 2), ["x"], EXACT)
+    assert np.allclose(linear(1.0), linear.incidence[:, 0] / 2)
+    delays = [dt.timedelta(days=day) for day in durations]
+    grid = dp.Grid.uniform(dt.timedelta(0), dt.timedelta(days=3), 3)
+    of_times = dp.cumulative_incidence(delays, event, grid, ["x", "y"], EXACT)
+    assert np.array_equal(of_times.events, found.events)
+    assert of_times.end == np.timedelta64(3, "D")
+
+
+def test_containers_count_alike_and_what_is_missing_is_refused_or_left_out():
+    durations, event = sample(300)
+    grid = dp.Grid.uniform(0, 20, 7)
+    plain = dp.cumulative_incidence(durations, event, grid, [1, 2], EXACT)
+    for given_durations, given_event in (
+        (durations.tolist(), event.tolist()),
+        (pd.Series(durations), pd.Series(event)),
+        (pl.Series(durations), pl.Series(event)),
+    ):
+        found = dp.cumulative_incidence(given_durations, given_event, grid, [1, 2], EXACT)
+        assert np.array_equal(found.row.counts, plain.row.counts)
+    missing = durations.copy()
+    missing[:10] = np.nan
+    with pytest.raises(dp.MissingValueError, match="durations"):
+        dp.cumulative_incidence(missing, event, grid, [1, 2], EXACT)
+    found = dp.cumulative_incidence(missing, event, grid, [1, 2], EXACT, nan_policy="omit")
+    assert found.n == 290
+
+
+def test_bad_arguments_are_refused():
+    durations, event = sample(50)
+    grid = dp.Grid.uniform(0, 20, 4)
+
+    def released(durations=durations, event=event, grid=grid, kinds=(1, 2), **how):
+        return dp.cumulative_incidence(durations, event, grid, kinds, **{"epsilon": 1.0, **how})
+
+    for name, wrong in (
+        ("kinds", {"kinds": []}),
+        ("kinds", {"kinds": [1, 1]}),
+        ("event", {"event": event[:-1]}),
+        ("durations", {"durations": [], "event": []}),
+        ("epsilon", {"epsilon": 0.0}),
+    ):
+        with pytest.raises(dp.ParameterError, match=name):
+            released(**wrong)
+    for name, wrong in (("kinds", {"kinds": "ab"}), ("grid", {"grid": (0, 20)})):
+        with pytest.raises(dp.DtypeError, match=name):
+            released(**wrong)
+    adding = dp.mechanisms.Hierarchy(1.0, neighbours="add-or-remove-one")
+    with pytest.raises(dp.ParameterError, match="replace-one"):
+        released(epsilon=None, mechanism=adding)
+    found = released()
+    with pytest.raises(dp.ParameterError, match="row"):
+        dp.CumulativeIncidence(grid, (1,), found.row)
+    with pytest.raises(dp.ParameterError, match="mechanism"):
+        dp.CumulativeIncidence(grid, (1, 2), found.row).band()
+    with pytest.raises(dp.ParameterError, match="of"):
+        found.band(of="both")
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_pictures(stacked):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    durations, event = sample(500)
+    for grid in (dp.Grid.integers(0, 20), dp.Grid.uniform(0, 20, 8)):
+        found = dp.cumulative_incidence(durations, event, grid, [1, 2], epsilon=1.0, rng=RNG(1))
+        ax = found.plot(stacked=stacked)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "2"]
+        assert "epsilon = 1" in ax.get_legend().get_title().get_text()
+        if not stacked:
+            drawn = ax.get_lines()[1].get_ydata()
+            shares = found.incidence[1]
+            assert np.allclose(drawn, np.append(0.0, shares[np.isfinite(shares)]))
+        pyplot.close("all")
