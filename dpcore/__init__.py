@@ -35,6 +35,7 @@ if _TYPE_CHECKING:
     from .curves.mean import Mean
     from .curves.projection import Projection
     from .curves.residual_plot import ResidualPlot
+    from .curves.restricted_means import RestrictedMeanDifference, restricted_mean_difference
     from .curves.score_groups import GroupedScores
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
@@ -125,6 +126,7 @@ __all__ = [
     "Projection",
     "Quantiles",
     "ResidualPlot",
+    "RestrictedMeanDifference",
     "ScoreCurves",
     "Smoothing",
     "Suggestion",
@@ -165,6 +167,7 @@ __all__ = [
     "quantiles",
     "report",
     "residual_plot",
+    "restricted_mean_difference",
     "roc_curve",
     "score_counts",
     "score_curves",
@@ -250,6 +253,7 @@ _HOMES = {
     "curves.mean": ("Mean",),
     "curves.projection": ("Projection",),
     "curves.residual_plot": ("ResidualPlot",),
+    "curves.restricted_means": ("RestrictedMeanDifference", "restricted_mean_difference"),
     "curves.score_groups": ("GroupedScores",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),

@@ -37,6 +37,7 @@ _HOMES: Final = {
     "dpcore.quantiles": "releases.quantiles",
     "dpcore.reliability": "statistics.calibration",
     "dpcore.residual-plot": "curves.residual_plot",
+    "dpcore.restricted-mean-difference": "curves.restricted_means",
     "dpcore.roc": "statistics.roc",
     "dpcore.roc-groups": "statistics.roc_groups",
     "dpcore.score-groups": "curves.score_groups",

@@ -470,13 +470,10 @@ class Survival(Stored):
         Interval(low=3.366114, high=3.656868)
         """
         width, position = deviations(level), self._until(until)
-        area = self._area(self.survival, position)
-
-        def read(row: Reals) -> Reals:
-            return self._area(self._survival_of(row), position)[:, np.newaxis]
-
-        reach = width * self._root_mean_squares(of, read)[0]
-        ends = (np.clip(area + sign * reach, 0.0, position - self._start) for sign in (-1, 1))
+        area, error = self._restricted_mean(until, of)
+        ends = (
+            np.clip(area + sign * width * error, 0.0, position - self._start) for sign in (-1, 1)
+        )
         return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in ends))
 
     def to_frame(self, level: float = 0.95, *, of: Target = "records") -> DataFrame:
@@ -616,6 +613,16 @@ class Survival(Stored):
         ends = self.grid.shown(at[[0, -1]])
         shown = np.where(known, survival, survival[known][-1])
         return picture(repr(self)[1:-1], at, shown, None, (short(ends[0]), short(ends[1])))
+
+    def _restricted_mean(self, until: Any, of: Target) -> tuple[float, float]:
+        """Return the restricted mean and its root mean square error, as positions."""
+        position = self._until(until)
+
+        def read(row: Reals) -> Reals:
+            return self._area(self._survival_of(row), position)[:, np.newaxis]
+
+        error = self._root_mean_squares(of, read)[0]
+        return float(self._area(self.survival, position)), float(error)
 
     def _simulation(self) -> Simulation:
         """Return the simulation of the row."""

@@ -65,7 +65,8 @@ PAGES: Final = (
         "Functions of released curves. Nothing here spends privacy.",
         "dpcore",
         "combine average compare Comparison chi_square_test goodness_of_fit two_sample_test"
-        " log_rank_test equivalence_test DistributionTest pairwise_tests PairwiseTests interval"
+        " log_rank_test restricted_mean_difference RestrictedMeanDifference"
+        " equivalence_test DistributionTest pairwise_tests PairwiseTests interval"
         " simultaneous_band smooth Smoothing report",
     ),
     _page(

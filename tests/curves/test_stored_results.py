@@ -60,6 +60,9 @@ RESULTS = {
     "cumulative incidence": dp.cumulative_incidence(
         SCORES, HALVES, GRID, [1], dp.mechanisms.Hierarchy(1.0), rng=RNG(1)
     ),
+    "difference of restricted means": dp.restricted_mean_difference(
+        *(dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(seed)) for seed in (1, 2)), 0.5
+    ),
     "test of hazards": dp.log_rank_test(
         *(dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(seed)) for seed in range(3)),
         simulations=19,

@@ -155,6 +155,7 @@ NOT_CHARGED = {
         "BoxPlot.from_curve",
         "chi_square_test",
         "log_rank_test",
+        "restricted_mean_difference",
         "compare",
         "equivalence_test",
         "goodness_of_fit",

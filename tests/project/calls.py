@@ -148,12 +148,9 @@ call(INCIDENCE, t=[0.3, 0.5])
 call(INCIDENCE.band)
 call(INCIDENCE.to_frame)
 call(INCIDENCE.plot)
-call(
-    dp.log_rank_test,
-    first=SURVIVAL,
-    second=dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng()),
-    simulations=19,
-)
+OTHERS = dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng())
+call(dp.log_rank_test, first=SURVIVAL, second=OTHERS, simulations=19)
+call(dp.restricted_mean_difference, first=SURVIVAL, second=OTHERS, until=0.3)
 call(
     dp.ScoreCurves.from_classes,
     grid=dp.Grid.uniform(0, 1, 7),
