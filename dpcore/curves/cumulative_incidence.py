@@ -115,6 +115,8 @@ class CumulativeIncidence(Stored):
         if self.mechanism is not None:
             check_released("row", self.row, self.mechanism)
         if not self.row.is_monotone:
+            if self.row.processing:
+                raise ParameterError("row", self.row.processing, "must be raw, or must not fall")
             object.__setattr__(self, "row", self.row.isotonic())
         if self.at_risk_deviation is None:
             bound = deviation_of_at_risk(self.row, self.grid.size, None)
