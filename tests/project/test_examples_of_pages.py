@@ -273,8 +273,11 @@ def test_the_guide_to_several_curves(capsys):
     page = (ROOT / "docs" / "guides" / "several-curves.md").read_text("utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names = run("\n".join(examples))
-    *tested, last = capsys.readouterr().out.splitlines()
+    *tested, last, of_hazards, of_means, of_kinds = capsys.readouterr().out.splitlines()
     assert last == "(10000,) 27"
+    assert of_hazards.startswith("<DistributionTest: log-rank 17, p = 0.001")
+    assert of_means.startswith("<RestrictedMeanDifference: -0.55")
+    assert of_kinds == "[0.25 0.25] [0.24 0.23]"
     assert tested[0].startswith("<DistributionTest: cramer-von-mises 0.")
     assert "p = 0.001 of a distance of 0.1 or more" in tested[1]
     assert [line.split()[-1] for line in tested[-2:]] == ["0.003", "0.003"]
