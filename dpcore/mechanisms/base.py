@@ -193,7 +193,7 @@ class Mechanism(ABC):
         >>> from dpcore.privacy import composed
         >>> tree = Hierarchy(epsilon=1.0)
         >>> round(composed(10 * [tree.losses_for(1024)], 1e-6).epsilon, 1)
-        6.4
+        6.3
         """
         privacy, is_known = self.privacy_for(size), _draws_as(type(self), "_noise_shifts")
         return Losses(privacy, self._noise_shifts(size) if is_known else None)

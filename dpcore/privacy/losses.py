@@ -78,7 +78,7 @@ class Losses:
     >>> law = dp.noise.DiscreteLaplace(4)
     >>> losses = Losses(dp.Privacy(0.5), (ShiftedNoise(law, shift=1, count=2),))
     >>> round(composed(100 * [losses], 1e-6).epsilon, 2)
-    17.73
+    21.91
     """
 
     privacy: Privacy
