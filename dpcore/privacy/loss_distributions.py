@@ -178,7 +178,7 @@ class Concentrated:
     @property
     def mean_square(self) -> float:
         """As of Gaussian noise."""
-        return 2.0 * self.rho + self.rho**2
+        return 2.0 * self.rho + self.rho * self.rho
 
     def measure(self, step: float, rest: float) -> Measure:
         """Return a measure whose bound is at least the conversion of rho at each corner.
@@ -186,10 +186,10 @@ class Concentrated:
         In exp(epsilon) the bound is linear between corners, and a release's delta is convex.
         """
         most = self.rho + 2.0 * math.sqrt(self.rho * rest)
-        if most > _EXPONENT:
-            raise ValueError
         apart = max(1, math.ceil(2.0 * most / step / _MOST_CORNERS))
         last = max(1, math.ceil(most / step / apart))
+        if last * apart * step > _EXPONENT:
+            raise ValueError
         at = np.arange(-last, last + 1) * apart
         deltas = _deltas_of(self.rho, at * step)
         return _of_profile(at, step, deltas)
@@ -224,6 +224,8 @@ def least_epsilon(
     draws = sum(parts.values())
     square = sum(count * part.mean_square for part, count in parts.items())
     if infinite >= delta or len(parts) > _MOST_PARTS or not square < _MOST_SQUARE:
+        return math.inf
+    if delta < _TINY:  # products of masses and weights would be below doubles
         return math.inf
     if square == 0.0:
         return 0.0 if not parts else math.inf
@@ -321,8 +323,9 @@ class _Sum:
     def least(self, window: _Window, most: float, infinite: Fraction, delta: float) -> float:
         """Return the least epsilon in the window whose delta is small enough."""
         tilt, length, step = window.tilt, window.length, self.step
-        product, error, scale = self._transformed(tilt, length)
-        if error > _MOST_ERROR:
+        with np.errstate(over="ignore", invalid="ignore"):
+            product, error, scale = self._transformed(tilt, length)
+        if not error <= _MOST_ERROR:
             return math.inf
         masses = np.fft.irfft(product, length)
         del product
@@ -346,7 +349,7 @@ class _Sum:
             parts = untilted[above:] * -np.expm1(epsilon - losses[above:])
             # Plain sums: threads of a library for products would take longer to start.
             inside = float(np.sum(parts * weights[above:]))
-            inside += error * math.sqrt(float(np.sum(parts * parts)))
+            inside += error * _norm(parts)
             return float((max(inside, 0.0) + outside) * (1.0 + rounding))
 
         return _bisected(delta_of, window.low, most, delta)
@@ -488,11 +491,17 @@ def _least(function: Callable[[Floats], Floats], low: float, high: float) -> tup
     return float(points[at]), float(values[at])
 
 
+def _norm(vector: Floats) -> float:
+    """Return the Euclidean norm of numbers whose squares may be below doubles."""
+    most = float(np.max(np.abs(vector), initial=0.0))
+    return most * math.sqrt(float(np.sum((vector / most) ** 2))) if most else 0.0
+
+
 def _bisected(delta_of: Callable[[float], float], low: float, most: float, delta: float) -> float:
     """Return about the least epsilon with a small enough delta, for which that was computed."""
     if delta_of(low) <= delta:
         return low
-    if low >= most or delta_of(most) > delta:
+    if low >= most or not delta_of(most) <= delta:  # NaN is no bound
         return math.inf
     high = most
     for _ in range(_HALVINGS):
@@ -525,26 +534,25 @@ def _of_profile(at: NDArray[np.int64], step: float, deltas: Floats) -> Measure:
 
     It is that of the convex hull of the points (exp(epsilon), delta), and of (0, 1).
     """
-    alphas = np.exp(at * step)
-    corners = [(0.0, 1.0, -1)]
-    for i, point in enumerate(zip(alphas.tolist(), deltas.tolist(), strict=True)):
+    rises = np.expm1(at * step)  # exp(epsilon) - 1, which keeps all digits of small epsilons
+    corners = [(-1.0, 1.0, -1)]
+    for i, point in enumerate(zip(rises.tolist(), deltas.tolist(), strict=True)):
         while len(corners) > 1 and _turns_down(corners[-2], corners[-1], point):
             corners.pop()
         corners.append((*point, i))
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(corners)] + [0.0]
     inner = corners[1:]
-    masses = np.array(
-        [corner[0] * max(after - before, 0.0)
-         for corner, (before, after) in zip(inner, pairwise(slopes), strict=True)]
-    )  # fmt: skip
     places = at[[corner[2] for corner in inner]]
-    infinite = float(deltas[-1])
-    own = np.array([corner[1] for corner in inner])
-    heights = np.exp(places * step)
-    sums = np.cumsum(masses[::-1])[::-1] - heights * np.cumsum((masses / heights)[::-1])[::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(own > infinite, (own - infinite) / (sums * (1.0 - 1e-8)), 1.0)
-    most = float(np.nanmax(np.where(np.isfinite(ratios), ratios, 1.0), initial=1.0))
+    heights, infinite = np.exp(places * step), float(deltas[-1])
+    masses = heights * np.maximum(np.diff(slopes), 0.0)
+    # The bounds at the corners, from the last one down: sums of positive numbers.
+    steeper = np.cumsum((masses / heights)[:0:-1])[::-1]
+    gains = heights[:-1] * np.expm1(np.diff(places) * step) * steeper
+    bounds = np.append(np.cumsum(gains[::-1])[::-1], 0.0) * (1.0 - 1e-8)
+    needed = np.array([corner[1] for corner in inner]) - infinite
+    if np.any((needed > 0.0) & ~(bounds > 0.0)):
+        raise ValueError
+    most = float(np.max(needed[needed > 0.0] / bounds[needed > 0.0], initial=1.0))
     kept = masses > 0.0
     return Measure(places[kept], masses[kept] * most, infinite)
 

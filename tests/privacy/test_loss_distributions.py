@@ -23,7 +23,7 @@ from dpcore.privacy import (
     zcdp_delta,
     zcdp_epsilon,
 )
-from dpcore.privacy.loss_distributions import Concentrated, on_steps
+from dpcore.privacy.loss_distributions import Concentrated, _bisected, _norm, on_steps
 
 try:
     import dp_accounting as accounting
@@ -163,6 +163,37 @@ def test_a_rho_alone_has_its_own_conversion(rho):
         assert bound >= gaussian_delta(1 / (2 * rho) ** 0.5, epsilon) * (1 - 1e-11)
     joint = composed([Privacy(rho=rho), Privacy(0.1), Privacy(0.1)], 1e-6)
     assert zcdp_epsilon(rho, 1e-6) < joint.epsilon < zcdp_epsilon(rho + 0.01, 1e-6)
+
+
+@pytest.mark.parametrize("rho", [1e-40, 1e-30, 1e-18, 1e-4, 1.0, 100.0])
+def test_bounds_of_any_rho_hold_at_all_corners(rho):
+    step = float(np.float32(rho**0.5 / 50 + rho / 300))
+    measure = Concentrated(rho).measure(step, 60.0)
+    for corner in measure.at[:: 1 + len(measure.at) // 20]:
+        above = measure.at > corner
+        gaps = -np.expm1((corner - measure.at[above]) * step)
+        bound = measure.infinite + math.fsum(measure.masses[above] * gaps)
+        epsilon = abs(corner * step)
+        known = zcdp_delta(rho, epsilon)
+        if corner < 0:  # the other order
+            known = -math.expm1(-epsilon) + math.exp(-epsilon) * known
+        assert bound >= known * (1 - 1e-11)
+
+
+@pytest.mark.parametrize("epsilon", [1e4, 1e5, 1e6, 1e8])
+def test_a_rho_next_to_huge_epsilons(epsilon):
+    joint = composed([*10 * [Privacy(epsilon)], Privacy(rho=1.0)], 1e-6)
+    assert gaussian_delta(2**-0.5, 6.5) > 1e-6  # of noise with that rho alone
+    assert joint.epsilon > 10 * epsilon + 6.5
+
+
+def test_what_cannot_be_computed_is_no_bound():
+    assert _bisected(lambda epsilon: math.nan, 0.0, 1.0, 0.1) == math.inf
+    assert _norm(np.full(4, 1e-200)) == pytest.approx(2e-200)
+    plan = 100_000 * [Privacy(2.79)]
+    assert composed(plan, 1e-310).epsilon > composed(plan, 1e-280).epsilon > 259_000
+    huge = [Privacy(rho=1e200), Privacy(1.0)]
+    assert composed(huge, 1e-6).epsilon >= 1e200
 
 
 @given(
