@@ -363,7 +363,7 @@ class CumulativeIncidence(Stored):
         few = self.at_risk < np.maximum(1.0, _SURE * deviation)
         return int(np.argmax(few)) if few.any() else self.grid.size
 
-    def _estimates(self, row: Reals) -> Reals:
+    def _estimates(self, row: NDArray[Any]) -> Reals:
         """Return incidences, and survival in the last line, (..., K + 1, N), from counts."""
         incidence, survival = incidence_of(row, self.grid.size, whole=self.grid.of_integers)
         return np.concatenate([incidence, survival[..., np.newaxis, :]], axis=-2)

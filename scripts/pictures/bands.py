@@ -57,7 +57,8 @@ def both_bands(ax: Axes, curve: dp.CDF, truth: Any) -> None:
         (dp.simultaneous_band(curve), ORANGE, "simultaneous_band: of the whole curve"),
         (dp.Interval(*curve.band()), BLUE, "band: of each threshold alone"),
     ):
-        ax.fill_between(at, *band, step="post", color=colour, alpha=0.45, lw=0, label=name)
+        low, high = band
+        ax.fill_between(at, low, high, step="post", color=colour, alpha=0.45, lw=0, label=name)
     ax.step(at, curve.counts / curve.n, where="post", color=BLUE, label="released, epsilon = 1")
     ax.step(at, truth, where="post", label="true, not private", **TRUE)
     ax.set_ylabel("share of incomes at most this")

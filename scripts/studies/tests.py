@@ -99,8 +99,8 @@ EXTREME: dict[str, tuple[str, str, int, float, Statistic]] = {  # 1 or 8.5 % in 
 @studies.study({"case": list(EXTREME)})
 def sizes_again(case: str, rng: Rng) -> dict[str, float]:
     """Return whether a statistic rejects what is true, in a case that was extreme before."""
-    *own, name = EXTREME[case]
-    return {"rejected": tester(*own, rng)(name)}
+    test, shape, n, epsilon, statistic = EXTREME[case]
+    return {"rejected": tester(test, shape, n, epsilon, rng)(statistic)}
 
 
 @studies.study({"shape": ["beta", "half at one", "three values"], "n": [200, 2000]})

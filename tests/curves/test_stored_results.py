@@ -40,7 +40,6 @@ RESULTS = {
     "scores": CURVES,
     "scores of groups": dp.score_curves(LABELS, SCORES, GRID, by=HALVES, groups=[0, 1], **SEEDED),
     "ROC curves of groups": dp.roc_curve(LABELS, SCORES, GRID, by=HALVES, groups=[0], **SEEDED),
-    "survival": dp.survival(SCORES, LABELS, GRID, **SEEDED),
     "table": dp.table(SCORES, SCORES, CELLS, integers=(False, None), **SEEDED),
     "projection": dp.project(SCORES, 0, 1, rho=0.5, rng=RNG(1)),
     "quantiles": dp.quantiles(SCORES, [0.2, 0.5], GRID, **SEEDED),
