@@ -810,6 +810,7 @@ for released in (
     st.reliability(NOISY_CURVES),
     TEST,
     RESIDUALS,
+    SURVIVAL,
     TABLE,
     dp.BoxPlot.from_curve(NOISY),
 ):
