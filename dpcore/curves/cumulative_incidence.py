@@ -317,6 +317,11 @@ class CumulativeIncidence(Stored):
         -------
         matplotlib.axes.Axes
 
+        Raises
+        ------
+        DtypeError, MissingExtraError
+            An argument is not as above, or Matplotlib is not installed.
+
         Examples
         --------
         >>> import dpcore as dp
@@ -328,6 +333,7 @@ class CumulativeIncidence(Stored):
         """
         from .plots import axes, drawable, shortly
 
+        _check.flag("stacked", stacked)
         ax = axes(ax)
         known = self._known
         given, unit = axis(self.grid, self.grid.positions)

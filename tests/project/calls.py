@@ -147,7 +147,6 @@ call(dp.CumulativeIncidence, grid=GRID, kinds=(1,), row=INCIDENCE.row, mechanism
 call(INCIDENCE, t=[0.3, 0.5])
 call(INCIDENCE.band)
 call(INCIDENCE.to_frame)
-call(INCIDENCE.plot)
 OTHERS = dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng())
 call(dp.log_rank_test, first=SURVIVAL, second=OTHERS, simulations=19)
 call(dp.restricted_mean_difference, first=SURVIVAL, second=OTHERS, until=0.3)
@@ -812,6 +811,7 @@ for released in (
     RESIDUALS,
     SURVIVAL,
     TABLE,
+    INCIDENCE,
     dp.BoxPlot.from_curve(NOISY),
 ):
     call(drawn(released.plot), "", type(released).plot)
