@@ -137,7 +137,7 @@ def composed(guarantees: Iterable[Privacy | Losses], delta: float) -> Privacy:
     section 9).
 
     It takes a transform of up to 2^20 numbers for each different guarantee; from 256 different ones
-    on, and beyond 2^40 releases, there is no third way.
+    on, beyond 2^40 releases, and for deltas below 1e-300, there is no third way.
 
     Examples
     --------
