@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Literal
@@ -82,6 +83,17 @@ class RestrictedMeanDifference(Stored):
             _check.held(name, getattr(self, name))
         _check.tuple_of("n", self.n, int, 2)
         _check.tuple_of("privacy", self.privacy, Privacy, 2)
+
+    def _columns(self) -> Mapping[str, Any]:
+        low, high = self.interval
+        own = {"until": self.until, "difference": self.difference, "low": low, "high": high}
+        return {**own, "pvalue": self.pvalue}
+
+    def _guarantees(self) -> tuple[Any, ...]:
+        return self.privacy
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"n": self.n}
 
     def __repr__(self) -> str:
         low, high = self.interval

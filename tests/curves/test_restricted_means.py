@@ -72,6 +72,7 @@ def test_durations_are_durations_and_the_result_is_stored():
     assert found.difference.dtype.kind == "m"
     assert found.interval.low < found.difference < found.interval.high
     assert dp.load(found.to_json()) == found
+    assert "difference" in dp.report(found)
 
 
 def test_bad_arguments_are_refused():

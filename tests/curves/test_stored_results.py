@@ -159,6 +159,8 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
     "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
     "survival": "time at_risk events censored survival low high cumulative_hazard",
+    "cumulative-incidence": "time 1 survival at_risk",
+    "restricted-mean-difference": "until difference low high pvalue",
     "table": "x y count",
     "residual-plot": "predicted residual",
     "projection": "total",
@@ -195,6 +197,13 @@ def test_every_result_is_a_table(name):
     assert len(frame)
     columns = [column for column in frame.columns if "on_shapes: " not in column]
     assert columns == COLUMNS[type(result)._kind.removeprefix("dpcore.")].split()
+
+
+@pytest.mark.parametrize("name", list(RESULTS))
+def test_every_result_says_what_it_cost_to_reports(name):
+    guarantees = RESULTS[name]._guarantees()
+    assert all(isinstance(privacy, dp.Privacy) for privacy in guarantees)
+    assert guarantees or name.startswith(("plan", "suggestion", "advice"))
 
 
 def test_numbers_of_tables_are_those_of_the_results():
