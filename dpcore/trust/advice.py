@@ -60,6 +60,9 @@ class Advice(Stored):
     theorem_errors: Mapping[Purpose, float] = field(metadata=forms.by_name(forms.NUMBER))
     reasons: tuple[str, ...] = field(metadata=forms.tuple_of(forms.TEXT))
 
+    def __post_init__(self) -> None:
+        _check.instance("heights", self.heights, Mapping, "must be a mapping")
+
     def __repr__(self) -> str:
         fine = ", ".join(f"2^{height} for {purpose}" for purpose, height in self.heights.items())
         return f"<Advice: cells {fine}>"

@@ -174,6 +174,7 @@ NOT_CHARGED = {
         "simulated_pairs",
         "interval",
         "simultaneous_band",
+        "band_of_rates",
         "Mechanism.simulated_noise",
         "Releases.simulated_noise",
         "Simulation.of_noise",

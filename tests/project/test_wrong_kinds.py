@@ -43,6 +43,9 @@ BY_HAND = MADE | {
     "Count": lambda: dp.count(calls.SCORES, epsilon=1.0),
     "Counts": lambda: calls.CATEGORIES,
     "Mean": lambda: calls.MEAN,
+    "RestrictedMeanDifference": lambda: dp.restricted_mean_difference(
+        calls.SURVIVAL, calls.OTHERS, until=0.3
+    ),
     "PairwiseTests": lambda: dp.pairwise_tests(calls.GROUPED, simulations=19),
     "Suggestion": lambda: dp.suggest(n=1000, lower=0, upper=1, epsilon=1.0, error=0.1),
     "Plan": lambda: dp.plan(100, epsilon=1.0),
