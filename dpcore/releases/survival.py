@@ -65,7 +65,8 @@ def survival(
     epsilon, rho, delta
         {budget}
     event_label
-        The label of the event; None: 1, or True. It must be given if the labels are strings.
+        The label of the event; None: 1, or True. It must be given if the labels are strings, or 1
+        and 2 as in R, where 2 is the event.
     rng
         {rng}
     nan_policy
