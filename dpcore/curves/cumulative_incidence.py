@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError, amount
-from ..privacy.guarantees import Privacy
-from ..summaries.grid import MOST_CELLS, Grid
+from ..errors import amount
+from ..summaries.grid import Grid
 from ..summaries.group_counts import labels_of
-from ..summaries.survival_counts import check_grid_of_durations
 from . import forms
 from .by_groups import LABEL
 from .cdf import CDF
 from .confidence import Interval, deviations
-from .hazards import Reals, at_risk, classes_of_row, read_at
-from .incidence import incidence_of
-from .own_mechanism import Releases, check_released
-from .shapes import float_or_array
+from .event_row import EventRow, Target
+from .field_tables import Rows, text
+from .frames import frame_of, labels_in_frame
+from .hazards import Reals, incidence_of, read_at
+from .own_mechanism import Releases
+from .readings import Reading, readable, with_intervals
 from .shown import axis, cost, line
-from .simulated_releases import Simulation, root_mean_square_errors
-from .stored import Stored, one_of
-from .survival import deviation_of_at_risk
+from .stored import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["CumulativeIncidence", "check_incidence_grid"]
-
-_SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
-
-
-def check_incidence_grid(grid: object, kinds: int) -> None:
-    """Refuse what is no grid of durations, or too large for all kinds and censorings in one row."""
-    check_grid_of_durations("grid", grid)
-    assert isinstance(grid, Grid)
-    if (kinds + 1) * grid.size > MOST_CELLS:
-        most = MOST_CELLS // (kinds + 1)
-        raise ParameterError("grid", grid.size, f"must have at most {most} cells for {kinds} kinds")
+__all__ = ["CumulativeIncidence"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class CumulativeIncidence(Stored):
+class CumulativeIncidence(EventRow):
     """Released shares of records that had an event of each kind up to a time.
 
     ``dpcore.cumulative_incidence`` makes it. It counts the records in (K + 1) N cells, and releases
@@ -107,21 +95,7 @@ class CumulativeIncidence(Stored):
     def __post_init__(self) -> None:
         _check.instance("kinds", self.kinds, tuple, "must be a tuple")
         object.__setattr__(self, "kinds", labels_of(self.kinds, "kinds"))
-        check_incidence_grid(self.grid, len(self.kinds))
-        _check.instance("row", self.row, CDF, "must be a CDF")
-        cells = (len(self.kinds) + 1) * self.grid.size
-        if self.row.grid.size != cells:
-            raise ParameterError("row", self.row.grid.size, f"must have {cells} cells")
-        if self.mechanism is not None:
-            check_released("row", self.row, self.mechanism)
-        if not self.row.is_monotone:
-            if self.row.processing:
-                raise ParameterError("row", self.row.processing, "must be raw, or must not fall")
-            object.__setattr__(self, "row", self.row.isotonic())
-        if self.at_risk_deviation is None:
-            bound = deviation_of_at_risk(self.row, self.grid.size, None)
-            object.__setattr__(self, "at_risk_deviation", bound)
-        _check.held("at_risk_deviation", self.at_risk_deviation, (self.grid.size,))
+        self._check_row(kinds=len(self.kinds))
 
     def __repr__(self) -> str:
         known = f"n = {self.n}, {cost(self.privacy)}, {amount(self.grid.size, 'cell')}"
@@ -132,51 +106,14 @@ class CumulativeIncidence(Stored):
         )
 
     @property
-    def n(self) -> int:
-        """The number of records, which is public."""
-        return self.row.n
-
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of the release."""
-        return self.row.privacy
-
-    @property
-    def times(self) -> NDArray[Any]:
-        """(N,) the thresholds, read-only: floats, or timedelta64."""
-        return self.grid.thresholds
-
-    @property
     def events(self) -> Reals:
         """(K, N) how many records had an event of each kind up to each threshold."""
-        return classes_of_row(self.row.counts, self.grid.size)[0]
-
-    @property
-    def censored(self) -> Reals:
-        """(N,) how many records were censored up to each threshold."""
-        return classes_of_row(self.row.counts, self.grid.size)[1]
-
-    @property
-    def at_risk(self) -> Reals:
-        """(N,) how many records are at risk at the beginning of each cell, n at first."""
-        return at_risk(self.events.sum(axis=0), self.censored, self.n)
+        return self._kinds
 
     @property
     def incidence(self) -> Reals:
         """(K, N) the share with an event of each kind up to each threshold; NaN beyond ``end``."""
-        return self._given(self._estimates(self.row.counts)[..., :-1, :])
-
-    @property
-    def survival(self) -> Reals:
-        """(N,) the share without any event up to each threshold; NaN beyond ``end``."""
-        return self._given(self._estimates(self.row.counts)[..., -1, :])
-
-    @property
-    def end(self) -> Any:
-        """The last threshold at which the curves are given, as in ``Survival``: NaN if none."""
-        known = self._known
-        position = self.grid.positions[known - 1] if known else np.nan
-        return float_or_array(self.grid.shown(np.asarray(position)))
+        return self._given(self._incidence_of(self.row.counts))
 
     def __call__(self, t: Any) -> Reals:
         """Return the share of records with an event of each kind up to ``t``.
@@ -198,19 +135,14 @@ class CumulativeIncidence(Stored):
         DtypeError, ParameterError
             ``t`` is not as above.
         """
-        points = _check.doubles(self.grid.points("t", t))
-        first = float(self.grid.positions[0])
-        start = self.grid.start if np.isfinite(self.grid.start) else min(0.0, first)
-        linear = not self.grid.of_integers
+        points, line = self._points(t), self.grid.positions
         read = [
-            read_at(self.grid.positions, 1.0 - own, start, points, linear=linear)
+            read_at(line, 1.0 - own, self._start, points, linear=self._is_linear)
             for own in self.incidence
         ]
         return np.asarray(1.0 - np.stack(read))
 
-    def band(
-        self, level: float = 0.95, *, of: Literal["records", "population"] = "records"
-    ) -> Interval[Reals]:
+    def band(self, level: float = 0.95, *, of: Target = "records") -> Interval[Reals]:
         """Return the ends of a confidence interval for each incidence at each threshold alone.
 
         Parameters
@@ -250,33 +182,25 @@ class CumulativeIncidence(Stored):
         ([[0.22, 0.35], [0.19, 0.3]], [[0.2, 0.31], [0.16, 0.27]], [[0.25, 0.38], [0.22, 0.34]])
         """
         width = deviations(level)
-        _check.choice("of", of, Literal["records", "population"])
-        if self.mechanism is None:
-            what = "must be given, as its noise is simulated: CumulativeIncidence takes it"
-            raise ParameterError("mechanism", None, what)
-        simulation = Simulation(self.row, self.mechanism)
-        draws = [Simulation.of_records if of == "records" else Simulation.of_population]
-        draws += [Simulation.of_losses] if simulation.loses_records else []
 
         def read(row: Reals) -> Reals:
-            return _transformed(self._estimates(row)[..., :-1, :], self.n)
+            return _transformed(self._incidence_of(row), self.n)
 
-        errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
-        reach = width * np.sqrt(np.sum(np.square(errors), axis=0))
-        shares = self._estimates(self.row.counts)[:-1]
+        reach = width * self._root_mean_squares(of, read)
+        shares = self._incidence_of(self.row.counts)
         middle = _transformed(shares, self.n)
         low = np.minimum(-np.expm1(-np.exp(middle - reach)), shares)
         high = np.maximum(-np.expm1(-np.exp(middle + reach)), shares)
         return Interval(self._given(low), self._given(high))
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with a row for each threshold.
+        """Return a pandas DataFrame with a row for each kind and threshold.
 
         Returns
         -------
         pandas.DataFrame
-            (N, K + 3), with the columns ``time``, one of each kind with its incidence, ``survival``
-            and ``at_risk``.
+            (K N, 5), with the columns ``kind``, ``time``, ``incidence``, ``survival`` and
+            ``at_risk``.
 
         Raises
         ------
@@ -286,19 +210,35 @@ class CumulativeIncidence(Stored):
         Examples
         --------
         >>> import dpcore as dp
-        >>> grid, exact = dp.Grid.integers(1, 3), dp.mechanisms.NoNoise()
-        >>> found = dp.cumulative_incidence([1, 1, 2, 3], [1, 0, 2, 1], grid, [1, 2], exact)
+        >>> grid, exact = dp.Grid.integers(1, 2), dp.mechanisms.NoNoise()
+        >>> found = dp.cumulative_incidence([1, 1, 2, 2], [1, 0, 2, 1], grid, [1, 2], exact)
         >>> print(found.to_frame())
-           time      1      2  survival  at_risk
-        0   1.0  0.250  0.000     0.750      4.0
-        1   2.0  0.250  0.375     0.375      2.0
-        2   3.0  0.625  0.375     0.000      1.0
+           kind  time  incidence  survival  at_risk
+        0     1   1.0      0.250      0.75      4.0
+        1     1   2.0      0.625      0.00      2.0
+        2     2   1.0      0.000      0.75      4.0
+        3     2   2.0      0.375      0.00      2.0
         """
-        pandas = _check.extra("pandas", "to_frame", "dask")
-        own = {str(kind): row for kind, row in zip(self.kinds, self.incidence, strict=True)}
-        ends = {"survival": self.survival, "at_risk": self.at_risk}
-        frame: DataFrame = pandas.DataFrame({"time": self.times, **own, **ends})
-        return frame
+        kinds = len(self.kinds)
+        return frame_of(
+            {
+                "kind": labels_in_frame([kind for kind in self.kinds for _ in self.times]),
+                "time": np.tile(self.times, kinds),
+                "incidence": self.incidence.ravel(),
+                "survival": np.tile(self.survival, kinds),
+                "at_risk": np.tile(self.at_risk, kinds),
+            }
+        )
+
+    def _readings(self, level: float) -> list[Rows]:
+        def at_end(place: int) -> Reading:
+            last = max(self._known - 1, 0)
+            low, high = (end[place, last] for end in self.band(level, of="population"))
+            name = f"{self.kinds[place]} up to {text(self.end)}, of the population"
+            return name, self.incidence[place, last], (low, high)
+
+        reads = (partial(at_end, place) for place in range(len(self.kinds)))
+        return [with_intervals(level, readable(reads))]
 
     def plot(self, ax: Axes | None = None, *, stacked: bool = False, **style: Any) -> Axes:
         """Draw the incidence of each kind. Needs the extra ``plot``.
@@ -336,14 +276,8 @@ class CumulativeIncidence(Stored):
         _check.flag("stacked", stacked)
         ax = axes(ax)
         known = self._known
-        given, unit = axis(self.grid, self.grid.positions)
+        x, unit = axis(self.grid, np.append(self._start, self.grid.positions[:known]))
         shares = np.pad(self.incidence[:, :known], ((0, 0), (1, 0)))
-        first = (
-            min(0.0, float(given[0]))
-            if np.isinf(self.grid.start)
-            else axis(self.grid, np.array([self.grid.start]))[0][0]
-        )
-        x = np.append(first, given[:known])
         names = [drawable(str(kind)) for kind in self.kinds]
         if stacked:
             steps: Any = {"step": "post"} if self.grid.of_integers else {}
@@ -358,29 +292,13 @@ class CumulativeIncidence(Stored):
         ax.set_ylabel("share with the event up to then")
         ax.set_ylim(0.0, 1.02)
         legend = ax.legend(loc="upper left", title=shortly(self.privacy), framealpha=0.9)
-        for text in legend.get_texts():
-            text.set_parse_math(False)  # a dollar sign in a label is no mathematics
+        for entry in legend.get_texts():
+            entry.set_parse_math(False)  # a dollar sign in a label is no mathematics
         return ax
 
-    @property
-    def _known(self) -> int:
-        """How many thresholds, from the first one, have enough records at risk."""
-        deviation: Any = self.at_risk_deviation
-        few = self.at_risk < np.maximum(1.0, _SURE * deviation)
-        return int(np.argmax(few)) if few.any() else self.grid.size
-
-    def _estimates(self, row: NDArray[Any]) -> Reals:
-        """Return incidences, and survival in the last line, (..., K + 1, N), from counts."""
-        incidence, survival = incidence_of(row, self.grid.size, whole=self.grid.of_integers)
-        return np.concatenate([incidence, survival[..., np.newaxis, :]], axis=-2)
-
-    def _given(self, shares: Reals) -> Reals:
-        """Return shares, (..., N), up to the end; if all had an event before, they stay."""
-        known = self._known
-        left = self._estimates(self.row.counts)[-1]
-        if known and left[known - 1] == 0.0:
-            return shares
-        return np.where(np.arange(self.grid.size) < known, shares, np.nan)
+    def _incidence_of(self, row: NDArray[Any]) -> Reals:
+        """Return incidences at thresholds, (..., K, N), from monotone counts of the row."""
+        return incidence_of(row, self.grid.size, whole=self.grid.of_integers)
 
 
 def _transformed(shares: Reals, n: int) -> Reals:

@@ -1,4 +1,4 @@
-"""Numbers at risk, hazards and survival from cumulative counts, on plain arrays."""
+"""Numbers at risk, hazards, survival and incidences from cumulative counts, on plain arrays."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ __all__ = [
     "area_up_to",
     "at_risk",
     "classes_of_row",
+    "exposed",
     "first_at_or_below",
     "hazards",
+    "incidence_of",
     "log_survival",
     "read_at",
     "survival_of",
@@ -57,8 +59,8 @@ def at_risk(events: Reals, censored: Reals, n: Any) -> Reals:
     return np.asarray(n - before)
 
 
-def hazards(events: Reals, censored: Reals, n: Any, *, whole: bool) -> Reals:
-    """Return the share of those at risk that have the event in each cell, (..., N).
+def exposed(events: Reals, censored: Reals, n: Any, *, whole: bool) -> Reals:
+    """Return how many records count as at risk in each cell, (..., N).
 
     Parameters
     ----------
@@ -68,17 +70,22 @@ def hazards(events: Reals, censored: Reals, n: Any, *, whole: bool) -> Reals:
         Whether records lie at thresholds. Then the censorings of a cell come after its events, as
         Kaplan and Meier have it. Otherwise both lie evenly in the cell, so that half of its
         censorings count as at risk, as in life tables; those of the last cell lie at its end, with
-        the records beyond the grid. Where nobody is at risk, the share is 0.
-
-    Notes
-    -----
-    Shares of monotone counts are within [0, 1]; those of raw counts may not be.
+        the records beyond the grid.
     """
-    own = np.diff(events, axis=-1, prepend=0.0)
-    exposed = at_risk(events, censored, n)
+    risk = at_risk(events, censored, n)
     if not whole:
-        exposed[..., :-1] -= np.diff(censored, axis=-1, prepend=0.0)[..., :-1] / 2
-    return np.divide(own, exposed, out=np.zeros_like(own), where=exposed > 0.0)
+        risk[..., :-1] -= np.diff(censored, axis=-1, prepend=0.0)[..., :-1] / 2
+    return risk
+
+
+def hazards(events: Reals, censored: Reals, n: Any, *, whole: bool) -> Reals:
+    """Return the share of those at risk that have the event in each cell, (..., N).
+
+    The parameters are those of ``exposed``. Shares of monotone counts are within [0, 1]; those of
+    raw counts may not be. Where nobody is at risk, the share is 0.
+    """
+    own, risk = np.diff(events, axis=-1, prepend=0.0), exposed(events, censored, n, whole=whole)
+    return np.divide(own, risk, out=np.zeros_like(own), where=risk > 0.0)
 
 
 def survival_of(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
@@ -101,6 +108,22 @@ def log_survival(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
     n = row[..., -1:]
     own = hazards(kinds.sum(axis=-2), censored, n, whole=whole)
     return np.asarray(np.cumsum(np.log(np.maximum(1.0 - own, 0.25 / n)), axis=-1))
+
+
+def incidence_of(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
+    """Return the incidence of each kind at each threshold, (..., K, N), from monotone rows.
+
+    This is the estimate of Aalen & Johansen (1978): of those who had no event before a cell, each
+    kind takes its share of those at risk. Incidences and ``survival_of`` add up to 1.
+    """
+    kinds, censored = classes_of_row(row, cells)
+    own = np.diff(kinds, axis=-1, prepend=0.0)
+    risk = exposed(kinds.sum(axis=-2), censored, row[..., -1:], whole=whole)[..., np.newaxis, :]
+    shares = np.clip(np.divide(own, risk, out=np.zeros_like(own), where=risk > 0.0), 0.0, 1.0)
+    survival = survival_of(row, cells, whole=whole)
+    before = np.concatenate([np.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)
+    incidence = np.cumsum(before[..., np.newaxis, :] * shares, axis=-1)
+    return np.asarray(np.minimum(incidence, 1.0))
 
 
 def first_at_or_below(

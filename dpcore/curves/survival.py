@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError, amount
-from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
-from ..summaries.survival_counts import check_grid_of_durations
 from . import forms
 from .cdf import CDF
 from .confidence import Interval, deviations
+from .event_row import EventRow, Target
 from .field_tables import Rows, text
 from .frames import frame_of
-from .hazards import (
-    Reals,
-    area_up_to,
-    at_risk,
-    classes_of_row,
-    first_at_or_below,
-    hazards,
-    log_survival,
-    read_at,
-    survival_of,
-)
-from .own_mechanism import REPLICATES, Releases, check_released
+from .hazards import Reals, area_up_to, first_at_or_below, hazards, log_survival, read_at
+from .own_mechanism import REPLICATES, Releases
 from .readings import Reading, readable, with_intervals
-from .scores import MOST_SCORE_CELLS
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, short
-from .simulated_releases import Simulation, blocks, root_mean_square_errors
-from .stored import Stored, one_of
+from .simulated_releases import Simulation, blocks
+from .stored import one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["Survival", "check_survival_grid", "deviation_of_at_risk"]
-
-Target = Literal["records", "population"]
-
-_SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
-_REPLICATES: Final = 100  # of the noise of numbers at risk: their deviations are off by 7 %
-
-
-def check_survival_grid(grid: object) -> None:
-    """Refuse what is no grid of durations, or too large for both classes in one row."""
-    check_grid_of_durations("grid", grid)
-    assert isinstance(grid, Grid)
-    if grid.size > MOST_SCORE_CELLS:
-        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+__all__ = ["Survival"]
 
 
 class _Scale(NamedTuple):
@@ -80,7 +55,7 @@ class _Scale(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Survival(Stored):
+class Survival(EventRow):
     """A released survival curve: of durations that end with an event or are censored.
 
     ``dpcore.survival`` makes it. It counts the records in 2 N cells, and releases them as one
@@ -145,21 +120,7 @@ class Survival(Stored):
     mechanism: Releases | None = field(default=None, metadata=forms.REMADE)
 
     def __post_init__(self) -> None:
-        check_survival_grid(self.grid)
-        _check.instance("row", self.row, CDF, "must be a CDF")
-        if self.row.grid.size != 2 * self.grid.size:
-            what = f"must have {2 * self.grid.size} cells"
-            raise ParameterError("row", self.row.grid.size, what)
-        if self.mechanism is not None:
-            check_released("row", self.row, self.mechanism)
-        if not self.row.is_monotone:
-            if self.row.processing:
-                raise ParameterError("row", self.row.processing, "must be raw, or must not fall")
-            object.__setattr__(self, "row", self.row.isotonic())
-        if self.at_risk_deviation is None:
-            bound = deviation_of_at_risk(self.row, self.grid.size, None)
-            object.__setattr__(self, "at_risk_deviation", bound)
-        _check.held("at_risk_deviation", self.at_risk_deviation, (self.grid.size,))
+        self._check_row(kinds=1)
 
     def __repr__(self) -> str:
         cells = amount(self.grid.size, "cell")
@@ -171,45 +132,9 @@ class Survival(Stored):
         )
 
     @property
-    def n(self) -> int:
-        """The number of records, which is public."""
-        return self.row.n
-
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of the release."""
-        return self.row.privacy
-
-    @property
-    def times(self) -> NDArray[Any]:
-        """(N,) the thresholds, read-only: floats, or timedelta64."""
-        return self.grid.thresholds
-
-    @property
     def events(self) -> Reals:
         """(N,) how many records had the event up to each threshold."""
-        return self._classes()[0]
-
-    @property
-    def censored(self) -> Reals:
-        """(N,) how many records were censored up to each threshold."""
-        return self._classes()[1]
-
-    @property
-    def at_risk(self) -> Reals:
-        """(N,) how many records are at risk at the beginning of each cell, n at first."""
-        return at_risk(*self._classes(), self.n)
-
-    @property
-    def least_at_risk(self) -> Reals:
-        """(N,) the fewest records at risk with which a cell counts: see ``end``."""
-        deviation: Any = self.at_risk_deviation
-        return np.asarray(np.maximum(1.0, _SURE * deviation))
-
-    @property
-    def survival(self) -> Reals:
-        """(N,) the Kaplan-Meier estimate at each threshold; NaN beyond ``end``."""
-        return self._given(self._survival_of(self.row.counts))
+        return np.asarray(self._kinds[0])
 
     @property
     def cumulative_hazard(self) -> Reals:
@@ -217,20 +142,9 @@ class Survival(Stored):
 
         If events of a cell lie at one time, it is the sum of events / at risk up to the cell.
         """
-        own = hazards(*self._classes(), self.n, whole=self.grid.of_integers)
+        own = hazards(self.events, self.censored, self.n, whole=self.grid.of_integers)
         hazard = np.cumsum(np.clip(own, 0.0, 1.0))
         return np.where(np.arange(self.grid.size) < self._known, hazard, np.nan)
-
-    @property
-    def end(self) -> Any:
-        """The last threshold at which the curve is given; NaN, or NaT, if there is none.
-
-        It is before the first cell where those at risk are fewer than 3 standard deviations of
-        their noise, or than 1. The rule uses the release alone.
-        """
-        known = self._known
-        position = self.grid.positions[known - 1] if known else np.nan
-        return float_or_array(self.grid.shown(np.asarray(position)))
 
     def __call__(self, t: Any) -> Any:
         """Return the share of records without the event up to ``t``, of the shape of ``t``.
@@ -524,9 +438,6 @@ class Survival(Stored):
             }
         )
 
-    def _choices(self) -> Mapping[str, Any]:
-        return {"grid": self.grid, "n": self.n, "mechanism": self.row.mechanism}
-
     def _readings(self, level: float) -> list[Rows]:
         def median() -> Reading:
             ends = self.quantile_interval(0.5, level, of="population")
@@ -626,22 +537,6 @@ class Survival(Stored):
         error = self._root_mean_squares(of, read)[0]
         return float(self._area(self.survival, position)), float(error)
 
-    def _simulation(self) -> Simulation:
-        """Return the simulation of the row."""
-        if self.mechanism is None:
-            what = "must be given, as its noise is simulated: dpcore.Survival takes it"
-            raise ParameterError("mechanism", None, what)
-        return Simulation(self.row, self.mechanism)
-
-    def _root_mean_squares(self, of: Target, read: Callable[[Reals], Reals]) -> Reals:
-        """Return the errors of what is read from simulated rows, bias and spread in one."""
-        _check.choice("of", of, Target)
-        simulation = self._simulation()
-        draws = [Simulation.of_records if of == "records" else Simulation.of_population]
-        draws += [Simulation.of_losses] if simulation.loses_records else []
-        errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
-        return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
-
     def _scale(self, simulation: Simulation, *, sampling: bool) -> _Scale:
         """Return the scale on which bands have the same reach on both sides.
 
@@ -715,47 +610,10 @@ class Survival(Stored):
         survival = np.clip(self._survival_of(row), least, 1.0 - least)
         return np.asarray(np.log(-np.log(survival)))
 
-    @property
-    def _is_linear(self) -> bool:
-        """Whether records lie anywhere in their cells."""
-        return not self.grid.of_integers
-
-    @property
-    def _start(self) -> float:
-        """Where durations begin: the end of the grid that is stated, or 0."""
-        first = float(self.grid.positions[0])
-        return self.grid.start if np.isfinite(self.grid.start) else min(0.0, first)
-
-    @property
-    def _known(self) -> int:
-        """How many thresholds, from the first one, have enough records at risk."""
-        few = self.at_risk < self.least_at_risk
-        return int(np.argmax(few)) if few.any() else self.grid.size
-
-    def _classes(self) -> tuple[Reals, Reals]:
-        """Return cumulative events and censorings, (N,) each."""
-        events, censored = classes_of_row(self.row.counts, self.grid.size)
-        return events[0], censored
-
-    def _survival_of(self, row: NDArray[Any]) -> Reals:
-        """Return survival at thresholds, (..., N), from monotone counts of the row."""
-        return survival_of(row, self.grid.size, whole=self.grid.of_integers)
-
-    def _given(self, survival: Reals) -> Reals:
-        """Return survival, (N,), up to the end of the curve; 0 stays 0."""
-        known = self._known
-        if known and survival[known - 1] == 0.0:
-            return survival
-        return np.where(np.arange(self.grid.size) < known, survival, np.nan)
-
     def _area(self, survival: Reals, until: float) -> Reals:
         """Return areas under curves that are given at thresholds, (..., N) to (...)."""
         given = self.grid.positions, survival, self._start, until
         return area_up_to(*given, linear=self._is_linear)
-
-    def _points(self, t: Any) -> Reals:
-        """Return durations of a user as positions."""
-        return _check.doubles(self.grid.points("t", t))
 
     def _read(self, survival: Reals, points: Reals) -> Reals:
         """Return a curve that is given at thresholds, (N,), at points of any shape."""
@@ -782,39 +640,3 @@ def _of_log(log: Reals) -> Reals:
 
 def _of_log_log(transformed: Reals) -> Reals:
     return np.exp(-np.exp(transformed))
-
-
-def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Reals:
-    """Return the standard deviations of the noise in numbers at risk, (N,).
-
-    They are simulated by the mechanism if it is known, and its errors are noise alone. Otherwise
-    they are bounds, for any correlation of the noise in events and censorings.
-
-    Parameters
-    ----------
-    row
-        The released curve over (K + 1) N cells.
-    cells
-        N.
-    mechanism
-        The mechanism that released it, or None.
-    """
-    size = row.grid.size
-    if mechanism is None or not mechanism.is_additive or row.knots is not None:
-        return _bounds_of_at_risk(row.noise_deviation, cells)
-    rng = np.random.default_rng(np.asarray(row.counts, np.float64).view(np.uint32))
-    noise = mechanism.simulated_noise(size, _REPLICATES, rng, n=row.n)
-    kinds, censored = classes_of_row(noise, cells)
-    risk = at_risk(kinds.sum(axis=-2), censored, noise[:, -1:])
-    return np.asarray(np.sqrt(np.mean(risk**2, axis=0)))
-
-
-def _bounds_of_at_risk(deviation: Reals, cells: int) -> Reals:
-    """Return sums of the deviations of all counts that a number at risk is made of, (N,)."""
-    before = np.arange(1, cells)  # cells before each one but the first
-    padded = np.append(0.0, deviation)
-    bounds = np.zeros(cells)
-    for first in range(0, deviation.size - cells, cells):
-        bounds[1:] += padded[first + before] + padded[first]
-    bounds[1:] += padded[deviation.size - before] + padded[-1]
-    return bounds

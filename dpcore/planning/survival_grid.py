@@ -58,10 +58,9 @@ def suited_to_survival(n: int, spender: Mechanism | Allowance) -> tuple[int, Mec
     -----
     The number of cells is the largest one whose cumulative counts have noise of at most 0.4 of a
     cell's mean share of the records, in root mean square. More cells show more of the curve, and
-    have more noise. The number 0.4 was chosen by
-    simulation, for hazards that are constant, rise, fall, do both, or end, with 0 to 70 % censored;
-    docs/measured/survival.md has the errors. The default is a histogram or a tree, whose
-    error is noise alone, so that intervals know its law.
+    have more noise. The number 0.4 was chosen by simulation, for hazards that are constant, rise,
+    fall, do both, or end, with 0 to 70 % censored; docs/measured/survival.md has the errors. The
+    default is a histogram or a tree, whose error is noise alone, so that intervals know its law.
     """
     chosen = _SIZES[0], _of(_SIZES[0], spender)
     for size in _SIZES[1:]:

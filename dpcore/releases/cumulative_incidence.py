@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .._documentation import documented
-from ..curves.cumulative_incidence import CumulativeIncidence, check_incidence_grid
+from ..curves.cumulative_incidence import CumulativeIncidence
+from ..curves.event_row import check_event_grid
 from ..curves.scores import numbered
-from ..curves.survival import deviation_of_at_risk
 from ..errors import ParameterError
-from ..mechanisms import Mechanism, from_curve
-from ..privacy.allowance import Allowance
+from ..mechanisms import Mechanism
 from ..records.labels import Label
 from ..summaries.grid import Grid
 from ..summaries.group_counts import labels_of
 from ..summaries.incidence_counts import incidence_counts
 from ..summaries.totals import NanPolicy
-from .cdf import asked, checked, raw_release, refuse_one_row_only
+from .cdf import asked, checked
+from .survival import check_spender, event_row
 
 __all__ = ["cumulative_incidence"]
 
@@ -96,25 +95,12 @@ def cumulative_incidence(
     (5000, array([0.3, 0.3]))
     """
     labels = labels_of(kinds, "kinds")
-    check_incidence_grid(grid, len(labels))
+    check_event_grid(grid, len(labels))
     spender = asked(mechanism, epsilon, rho, None, delta)
-    _check_spender(spender)
-    cells = numbered((len(labels) + 1) * grid.size)
-    chosen = checked(cells, spender, True, rng)
+    check_spender(spender)
+    checked(numbered((len(labels) + 1) * grid.size), spender, True, rng)
     counts = incidence_counts(durations, event, grid, labels, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("durations", 0, "must hold at least one record")
-    row = raw_release(counts, cells, chosen, rng, what="cumulative_incidence")
-    used = spender if isinstance(spender, Mechanism) else None
-    if used is None:
-        with suppress(ParameterError):  # the release is already paid for
-            used = from_curve(row)
-    deviation = deviation_of_at_risk(row, grid.size, used)
-    return CumulativeIncidence(grid, labels, row.isotonic(), deviation, used)
-
-
-def _check_spender(spender: Mechanism | Allowance) -> None:
-    refuse_one_row_only(spender, "durations have several classes")
-    if spender.privacy.neighbours != "replace-one":
-        given = spender.privacy.neighbours
-        raise ParameterError("mechanism", given, "must be for replace-one: n is public")
+    row = event_row(counts, grid, spender, rng, "cumulative_incidence")
+    return CumulativeIncidence(grid, labels, *row)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.cdf import CDF
+from ..curves.event_row import check_event_grid, deviation_of_at_risk
 from ..curves.scores import numbered
-from ..curves.survival import Survival, check_survival_grid, deviation_of_at_risk
+from ..curves.survival import Survival
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism, from_curve
 from ..planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
@@ -23,7 +25,7 @@ from ..summaries.survival_counts import survival_counts
 from ..summaries.totals import NanPolicy
 from .cdf import asked, checked, raw_release, refuse_one_row_only
 
-__all__ = ["survival", "survival_from_counts"]
+__all__ = ["check_spender", "event_row", "survival", "survival_from_counts"]
 
 
 @documented
@@ -158,7 +160,7 @@ def survival_from_counts(
     >>> curve.n, curve.survival.round(2), curve.at_risk.round()
     (320, array([0.71, 0.53, 0.36, 0.21]), array([320., 226., 135.,  91.]))
     """
-    check_survival_grid(grid)
+    check_event_grid(grid, kinds=1)
     spender = _spender(mechanism, epsilon, rho, delta, grid, rng)
     exact = _check.counts("counts", counts, (2 * grid.size,))
     if not exact.any():
@@ -184,12 +186,9 @@ def _spender(
 ) -> Mechanism | Allowance:
     """Check all that does not depend on records; return what releases, or what it may spend."""
     if grid is not None:
-        check_survival_grid(grid)
+        check_event_grid(grid, kinds=1)
     spender = asked(mechanism, epsilon, rho, None, delta)
-    refuse_one_row_only(spender, "durations have two classes")
-    if spender.privacy.neighbours != "replace-one":
-        given = spender.privacy.neighbours
-        raise ParameterError("mechanism", given, "must be for replace-one: n is public")
+    check_spender(spender)
     size = suited_to_survival(1, spender)[0] if grid is None else grid.size
     checked(numbered(2 * size), spender, True, rng)
     return spender
@@ -203,10 +202,45 @@ def _released(
     what: str,
 ) -> Survival:
     """Release counts that were checked; ``what`` is the function that a budget records."""
-    cells = numbered(2 * grid.size)
+    return Survival(grid, *event_row(counts, grid, spender, rng, what))
+
+
+def event_row(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    spender: Mechanism | Allowance,
+    rng: np.random.Generator | None,
+    what: str,
+) -> tuple[CDF, NDArray[np.float64], Mechanism | None]:
+    """Release a row of events and censorings, and return it with its noise at risk.
+
+    Parameters
+    ----------
+    counts
+        ((K + 1) N,) the counts of all classes, which were checked.
+    grid, spender, rng
+        As they were checked.
+    what
+        The name of the function that a budget records.
+
+    Returns
+    -------
+    row, deviation, mechanism
+        The monotone row, the deviations of the noise in the numbers at risk, (N,), and the
+        mechanism that released it, if it can be made from the row.
+    """
+    cells = numbered(counts.size)
     row = raw_release(counts, cells, checked(cells, spender, True, rng), rng, what=what)
     used = spender if isinstance(spender, Mechanism) else None
     if used is None:
         with suppress(ParameterError):  # the release is already paid for
             used = from_curve(row)
-    return Survival(grid, row.isotonic(), deviation_of_at_risk(row, grid.size, used), used)
+    return row.isotonic(), deviation_of_at_risk(row, grid.size, used), used
+
+
+def check_spender(spender: Mechanism | Allowance) -> None:
+    """Refuse what cannot release a row of several classes, or publishes no n."""
+    refuse_one_row_only(spender, "durations have several classes")
+    if spender.privacy.neighbours != "replace-one":
+        given = spender.privacy.neighbours
+        raise ParameterError("mechanism", given, "must be for replace-one: n is public")

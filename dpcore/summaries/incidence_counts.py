@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import MissingValueError, ParameterError
-from ..records import times
+from ..errors import MissingValueError
 from ..records.column import Column
-from ..records.labels import Label, places
+from ..records.labels import Label
 from .grid import Grid
+from .survival_counts import ended
 from .totals import NanPolicy, sum_of_parts
 
 __all__ = ["incidence_counts"]
@@ -39,16 +39,7 @@ def incidence_counts(
     if of_durations.is_partitioned or of_events.is_partitioned:
         how: Any = {"grid": grid, "kinds": kinds, "nan_policy": nan_policy}
         return sum_of_parts(partial(incidence_counts, **how), of_durations, of_events)
-    of_durations.check_index(of_events)
-    place, has_no_label = places(of_events.only(), kinds, "kinds")
-    ends = of_durations.only().joined(grid.unit, times.REQUIREMENTS[grid.unit])
-    if ends.shape != place.shape:
-        what = f"must have the shape of durations, {ends.shape}"
-        raise ParameterError("event", place.shape, what)
-    if has_no_label is not None:
-        if nan_policy == "raise":
-            raise MissingValueError("event")
-        place, ends = place[~has_no_label], ends[~has_no_label]
+    place, ends = ended(of_durations, of_events, kinds, "kinds", grid, nan_policy)
     ends = ends.astype(np.float64, copy=False)
     if nan_policy == "raise" and np.isnan(ends).any():
         raise MissingValueError("durations")

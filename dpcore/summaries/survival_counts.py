@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,13 +12,13 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import MissingValueError, ParameterError
 from ..records import times
-from ..records.column import Column
+from ..records.column import Chunk, Column
 from ..records.labels import Label, places, plain
 from .grid import Grid, check_grid
 from .score_counts import counted_in_two_classes
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["check_grid_of_durations", "survival_counts"]
+__all__ = ["check_grid_of_durations", "ended", "survival_counts"]
 
 
 def survival_counts(
@@ -60,10 +61,40 @@ def survival_counts(
     if of_durations.is_partitioned or of_events.is_partitioned:
         how: Any = {"grid": grid, "event_label": event_label, "nan_policy": nan_policy}
         return sum_of_parts(partial(survival_counts, **how), of_durations, of_events)
-    of_durations.check_index(of_events)
     wanted = None if event_label is None else plain("event_label", event_label)
-    place, has_no_label = places(of_events.only(), [wanted], "event_label")
-    ends = of_durations.only().joined(grid.unit, times.REQUIREMENTS[grid.unit])
+    place, ends = ended(of_durations, of_events, [wanted], "event_label", grid, nan_policy)
+    # Whoever is observed beyond the grid had no event within it.
+    is_event = (place == 0) & (ends <= grid.positions[-1])
+    counts, missing = counted_in_two_classes(is_event, ends, grid)
+    if missing and nan_policy == "raise":
+        raise MissingValueError("durations")
+    return np.ascontiguousarray(counts[::-1])
+
+
+def ended(
+    durations: Column,
+    events: Column,
+    wanted: Sequence[Any],
+    argument: str,
+    grid: Grid,
+    nan_policy: NanPolicy,
+) -> tuple[NDArray[np.integer[Any]], Chunk]:
+    """Return which of the wanted labels each record has, and its duration; both without gaps.
+
+    Parameters
+    ----------
+    durations, events
+        Columns that are not partitioned.
+    wanted
+        The labels; another label has the number that follows theirs.
+    argument
+        The argument that holds them, for errors.
+    grid, nan_policy
+        As in ``survival``.
+    """
+    durations.check_index(events)
+    place, has_no_label = places(events.only(), wanted, argument)
+    ends = durations.only().joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if ends.shape != place.shape:
         what = f"must have the shape of durations, {ends.shape}"
         raise ParameterError("event", place.shape, what)
@@ -71,12 +102,7 @@ def survival_counts(
         if nan_policy == "raise":
             raise MissingValueError("event")
         place, ends = place[~has_no_label], ends[~has_no_label]
-    # Whoever is observed beyond the grid had no event within it.
-    is_event = (place == 0) & (ends <= grid.positions[-1])
-    counts, missing = counted_in_two_classes(is_event, ends, grid)
-    if missing and nan_policy == "raise":
-        raise MissingValueError("durations")
-    return np.ascontiguousarray(counts[::-1])
+    return place, ends
 
 
 def check_grid_of_durations(argument: str, grid: object) -> None:

@@ -159,7 +159,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
     "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
     "survival": "time at_risk events censored survival low high cumulative_hazard",
-    "cumulative-incidence": "time 1 survival at_risk",
+    "cumulative-incidence": "kind time incidence survival at_risk",
     "restricted-mean-difference": "until difference low high pvalue",
     "table": "x y count",
     "residual-plot": "predicted residual",

@@ -220,6 +220,7 @@ NOT_CHARGED = {
         "raw_release",
         "raw_rows",
         "raw_score_curves",
+        "event_row",
         "released_by_groups",
         "score_curves_by_groups",
         "raw_table",

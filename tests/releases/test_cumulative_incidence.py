@@ -111,7 +111,10 @@ def test_what_is_read_off():
     assert np.allclose(found([0.5, 2.5]), [[0.0, 0.25], [0.0, 0.375]])
     assert found(2).shape == (2,)
     assert np.isnan(found(3.5)).all()
-    assert found.to_frame().columns.tolist() == ["time", "x", "y", "survival", "at_risk"]
+    frame = found.to_frame()
+    assert frame["kind"].tolist() == ["x"] * 3 + ["y"] * 3
+    assert frame["incidence"].tolist() == found.incidence.ravel().tolist()
+    assert frame["survival"].tolist() == 2 * found.survival.tolist()
     linear = dp.cumulative_incidence(durations, event, dp.Grid.uniform(0, 4, 2), ["x"], EXACT)
     assert np.allclose(linear(1.0), linear.incidence[:, 0] / 2)
     delays = [dt.timedelta(days=day) for day in durations]

@@ -1,0 +1,210 @@
+"""What all curves of durations share: one released row of events and censorings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import ParameterError
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.survival_counts import check_grid_of_durations
+from .cdf import CDF
+from .hazards import Reals, at_risk, classes_of_row, survival_of
+from .own_mechanism import Releases, check_released
+from .shapes import float_or_array
+from .simulated_releases import Simulation, root_mean_square_errors
+from .stored import Stored
+
+__all__ = ["EventRow", "Target", "check_event_grid", "deviation_of_at_risk"]
+
+Target = Literal["records", "population"]
+
+_SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
+_REPLICATES: Final = 100  # of the noise of numbers at risk: their deviations are off by 7 %
+
+
+def check_event_grid(grid: object, kinds: int) -> None:
+    """Refuse what is no grid of durations, or too large for all classes in one row."""
+    check_grid_of_durations("grid", grid)
+    assert isinstance(grid, Grid)
+    most = MOST_CELLS // (kinds + 1)
+    if grid.size > most:
+        what = f"must have at most {most} cells with {kinds} kinds of events"
+        raise ParameterError("grid", grid.size, what)
+
+
+class EventRow(Stored):
+    """A released row of cells: those of each kind of event by rising durations, then censorings.
+
+    A base of frozen dataclasses with the fields ``grid``, ``row``, ``at_risk_deviation`` and
+    ``mechanism``.
+    """
+
+    __slots__ = ()
+
+    grid: Grid
+    row: CDF
+    at_risk_deviation: NDArray[np.float64] | None
+    mechanism: Releases | None
+
+    def _check_row(self, kinds: int) -> None:
+        """Refuse fields that do not fit; make the row monotone, and fill in bounds of its noise."""
+        check_event_grid(self.grid, kinds)
+        _check.instance("row", self.row, CDF, "must be a CDF")
+        cells = (kinds + 1) * self.grid.size
+        if self.row.grid.size != cells:
+            raise ParameterError("row", self.row.grid.size, f"must have {cells} cells")
+        if self.mechanism is not None:
+            check_released("row", self.row, self.mechanism)
+        if not self.row.is_monotone:
+            if self.row.processing:
+                raise ParameterError("row", self.row.processing, "must be raw, or must not fall")
+            object.__setattr__(self, "row", self.row.isotonic())
+        if self.at_risk_deviation is None:
+            bound = deviation_of_at_risk(self.row, self.grid.size, None)
+            object.__setattr__(self, "at_risk_deviation", bound)
+        _check.held("at_risk_deviation", self.at_risk_deviation, (self.grid.size,))
+
+    @property
+    def n(self) -> int:
+        """The number of records, which is public."""
+        return self.row.n
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of the release."""
+        return self.row.privacy
+
+    @property
+    def times(self) -> NDArray[Any]:
+        """(N,) the thresholds, read-only: floats, or timedelta64."""
+        return self.grid.thresholds
+
+    @property
+    def censored(self) -> Reals:
+        """(N,) how many records were censored up to each threshold."""
+        return classes_of_row(self.row.counts, self.grid.size)[1]
+
+    @property
+    def at_risk(self) -> Reals:
+        """(N,) how many records are at risk at the beginning of each cell, n at first."""
+        return at_risk(self._kinds.sum(axis=0), self.censored, self.n)
+
+    @property
+    def least_at_risk(self) -> Reals:
+        """(N,) the fewest records at risk with which a cell counts: see ``end``."""
+        deviation: Any = self.at_risk_deviation
+        return np.asarray(np.maximum(1.0, _SURE * deviation))
+
+    @property
+    def survival(self) -> Reals:
+        """(N,) the share without any event up to each threshold; NaN beyond ``end``."""
+        return self._given(self._survival_of(self.row.counts))
+
+    @property
+    def end(self) -> Any:
+        """The last threshold at which the curve is given; NaN, or NaT, if there is none.
+
+        It is before the first cell where those at risk are fewer than 3 standard deviations of
+        their noise, or than 1. The rule uses the release alone.
+        """
+        known = self._known
+        position = self.grid.positions[known - 1] if known else np.nan
+        return float_or_array(self.grid.shown(np.asarray(position)))
+
+    def _choices(self) -> Mapping[str, Any]:
+        return {"grid": self.grid, "n": self.n, "mechanism": self.row.mechanism}
+
+    @property
+    def _kinds(self) -> Reals:
+        """(K, N) how many records had an event of each kind up to each threshold."""
+        return classes_of_row(self.row.counts, self.grid.size)[0]
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether records lie anywhere in their cells."""
+        return not self.grid.of_integers
+
+    @property
+    def _start(self) -> float:
+        """Where durations begin: the end of the grid that is stated, or 0."""
+        first = float(self.grid.positions[0])
+        return self.grid.start if np.isfinite(self.grid.start) else min(0.0, first)
+
+    @property
+    def _known(self) -> int:
+        """How many thresholds, from the first one, have enough records at risk."""
+        few = self.at_risk < self.least_at_risk
+        return int(np.argmax(few)) if few.any() else self.grid.size
+
+    def _given(self, shares: Reals) -> Reals:
+        """Return shares, (..., N), up to the end; if all had an event before, they stay."""
+        known = self._known
+        if known and self._survival_of(self.row.counts)[known - 1] == 0.0:
+            return shares
+        return np.where(np.arange(self.grid.size) < known, shares, np.nan)
+
+    def _survival_of(self, row: NDArray[Any]) -> Reals:
+        """Return survival at thresholds, (..., N), from monotone counts of the row."""
+        return survival_of(row, self.grid.size, whole=self.grid.of_integers)
+
+    def _points(self, t: Any) -> Reals:
+        """Return durations of a user as positions."""
+        return _check.doubles(self.grid.points("t", t))
+
+    def _simulation(self) -> Simulation:
+        """Return the simulation of the row."""
+        if self.mechanism is None:
+            what = f"must be given, as its noise is simulated: {type(self).__name__} takes it"
+            raise ParameterError("mechanism", None, what)
+        return Simulation(self.row, self.mechanism)
+
+    def _root_mean_squares(self, of: Target, read: Callable[[Reals], Reals]) -> Reals:
+        """Return the errors of what is read from simulated rows, bias and spread in one."""
+        _check.choice("of", of, Target)
+        simulation = self._simulation()
+        draws = [Simulation.of_records if of == "records" else Simulation.of_population]
+        draws += [Simulation.of_losses] if simulation.loses_records else []
+        errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
+        return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
+
+
+def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Reals:
+    """Return the standard deviations of the noise in numbers at risk, (N,).
+
+    They are simulated by the mechanism if it is known, and its errors are noise alone. Otherwise
+    they are bounds, for any correlation of the noise in events and censorings.
+
+    Parameters
+    ----------
+    row
+        The released curve over (K + 1) N cells.
+    cells
+        N.
+    mechanism
+        The mechanism that released it, or None.
+    """
+    size = row.grid.size
+    if mechanism is None or not mechanism.is_additive or row.knots is not None:
+        return _bounds_of_at_risk(row.noise_deviation, cells)
+    rng = np.random.default_rng(np.asarray(row.counts, np.float64).view(np.uint32))
+    noise = mechanism.simulated_noise(size, _REPLICATES, rng, n=row.n)
+    kinds, censored = classes_of_row(noise, cells)
+    risk = at_risk(kinds.sum(axis=-2), censored, noise[:, -1:])
+    return np.asarray(np.sqrt(np.mean(risk**2, axis=0)))
+
+
+def _bounds_of_at_risk(deviation: Reals, cells: int) -> Reals:
+    """Return sums of the deviations of all counts that a number at risk is made of, (N,)."""
+    before = np.arange(1, cells)  # cells before each one but the first
+    padded = np.append(0.0, deviation)
+    bounds = np.zeros(cells)
+    for first in range(0, deviation.size - cells, cells):
+        bounds[1:] += padded[first + before] + padded[first]
+    bounds[1:] += padded[deviation.size - before] + padded[-1]
+    return bounds
