@@ -53,9 +53,8 @@ class Budget:
     neighbours
         The relation that all releases protect; see ``Privacy``. If it is replace-one, a release
         for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon, and
-        the log says for which relation it was. A
-        release for replace-one-within-group is refused, because it publishes the sizes of groups,
-        unless the budget is for that relation.
+        the log has its own cost, too. A release for replace-one-within-group is refused, because
+        it publishes the sizes of groups, unless the budget is for that relation.
     composition
         How the costs count against epsilon and delta. "basic": epsilons add up, and deltas.
         "zero-concentrated", with a delta above 0: a release is admitted if the epsilons add up to
