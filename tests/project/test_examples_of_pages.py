@@ -293,6 +293,7 @@ def test_the_page_for_those_who_come_from_other_libraries(tmp_path, monkeypatch)
     exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
     names |= {"p": 25, "codes": rng.integers(0, 4, 5000), "first": names["curve"], "rng": rng}
     names["y_true"] = rng.random(5000) < names["y_score"]
+    names |= {"durations": rng.exponential(40, 5000), "event": rng.random(5000) < 0.7}
     by, ages = np.repeat(["f", "m"], 2500), names["ages"]
     names["grouped"] = dp.cdf(ages, GRID, by=by, groups=["f", "m"], epsilon=1.0)
     names["table"] = dp.table(ages / 90, names["y_score"], TABLE, epsilon=1.0)

@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore import _load, statistics
+from dpcore.curves.stored import header
 from dpcore.reports.words import guarantee
 from dpcore.statistics import reliability
 
 N = 800
+DAY = np.timedelta64(1, "D")
 EVIL = "<script>alert('x')</script> & \"$a_b$\""
 VOID = {"meta", "img"}
 DATA = "data:image/svg+xml;base64,"
@@ -32,6 +35,8 @@ def made():
     curve, other = (dp.cdf(values, grid, **given) for _ in range(2))
     roc = dp.roc_curve(labels, scores, dp.Grid.uniform(0, 1, 16), **given)
     days = np.datetime64("2024-01-01") + rng.integers(0, 300, N)
+    years, kinds = rng.exponential(5.0, N), rng.integers(0, 3, N)
+    lives = [dp.survival(years, kinds > 0, dp.Grid.uniform(0, 8, 32), **given) for _ in range(2)]
     return {
         "curve": curve,
         "curve of days": dp.cdf(days, dp.Grid.days("2024-01-01", "2024-12-31"), **given),
@@ -57,10 +62,29 @@ def made():
         "plan": dp.plan(100, epsilon=1.0),
         "suggestion": dp.suggest(n=1000, lower=0, upper=1, epsilon=1.0, error=0.05),
         "advice": dp.trust.advise(1000, 1.0, model="local"),
+        "survival": lives[0],
+        "survival in days": dp.survival(
+            30 * years * DAY, kinds > 0, dp.Grid.uniform(DAY * 0, DAY * 240, 30), **given
+        ),
+        "incidences": dp.cumulative_incidence(
+            years, kinds, dp.Grid.uniform(0, 8, 32), [1, 2], **given
+        ),
+        "residual plot": dp.residual_plot(scores, labels - scores, epsilon=5.0, rng=rng),
+        "binormal": statistics.BinormalROC(0.8, N, dp.Privacy(1.0), {"name": "smooth-auc"}),
+        "buckets": statistics.ScoreHistogram.uniform(roc.curves, 4),
+        "scores by groups": dp.score_curves(
+            labels, scores, dp.Grid.uniform(0, 1, 16), by=by, groups=[0, 1], **given
+        ),
+        "sum": dp.trust.vector_sum(
+            by, dp.trust.functions.Groups([0, 1]), dp.trust.Central(1.0), rng=rng
+        ),
+        "log-rank": dp.log_rank_test(*lives, simulations=19),
+        "restricted means": dp.restricted_mean_difference(*lives, 5.0),
     }
 
 
 RESULTS = made()
+IN_A_LINE = {"scores", "pairs", "reliability", "table", "residual plot", "buckets"}
 
 
 class Page(HTMLParser):
@@ -118,6 +142,10 @@ def test_all_results_are_there_with_pictures_and_tables(page):
     assert dp.__version__ in page.text
 
 
+def test_every_kind_of_stored_result_is_looked_at():
+    assert {header(type(result))["format"] for result in RESULTS.values()} == {*_load._HOMES}
+
+
 def test_numbers_are_those_of_the_results(page):
     low, high = RESULTS["count"].interval()
     assert f"records {RESULTS['count'].value:,} {low:,} {high:,}" in page.text
@@ -153,9 +181,7 @@ def test_notebooks_show_every_result(name):
     shown = RESULTS[name]._repr_html_()
     ElementTree.fromstring(shown)  # it is whole
     assert len(shown) < 30_000
-    assert (
-        "<table>" in shown or "<svg" in shown or name in ("scores", "pairs", "reliability", "table")
-    )
+    assert "<table>" in shown or "<svg" in shown or name in IN_A_LINE
     if "<svg" not in shown:
         assert html.escape(repr(RESULTS[name])[:100]) in shown
 
