@@ -11,6 +11,7 @@ from .concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from .gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 from .guarantees import Neighbours, Privacy, Relation, double_above
 from .losses import Losses, ShiftedNoise
+from .shuffling import local_epsilon, shuffled
 
 __all__ = [
     "Budget",
@@ -26,6 +27,8 @@ __all__ = [
     "double_above",
     "gaussian_delta",
     "gaussian_sigma",
+    "local_epsilon",
+    "shuffled",
     "zcdp_delta",
     "zcdp_epsilon",
     "zcdp_rho",

@@ -18,6 +18,7 @@ from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.secure_aggregation import SecureAggregation
+from .models.shuffled import Shuffled
 from .models.square_wave import SquareWave
 from .models.square_wave_reports import SquareWaveEncoding
 from .models.subset import SubsetSelection
@@ -76,6 +77,7 @@ __all__ = [
     "SecureAggregation",
     "Server",
     "SharedVectors",
+    "Shuffled",
     "SimulatedSum",
     "SquareWave",
     "SquareWaveEncoding",

@@ -15,6 +15,7 @@ from ..._threads import checked_workers
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import Source, source
 from ...privacy.guarantees import Privacy, double_above
+from ...privacy.shuffling import Blanket, blanket_of, of_two_values
 from ...privacy.spending import spending
 from . import bit_reports, subset_law
 from .dealing import generator
@@ -325,6 +326,14 @@ class SubsetSelection:
     def _ones(self) -> int | None:
         """How many ones each report has."""
         return self._chosen
+
+    @property
+    def _blanket(self) -> Blanket:
+        """What reports have in common (docs/proofs/privacy.md, section 10)."""
+        above, others = double_above(Fraction(self.epsilon)), self.size - self._chosen
+        if self._chosen > others:
+            return blanket_of(above)
+        return of_two_values(above, self.missing * Fraction(self._chosen, others))
 
     def _estimates_of(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
         """Return the estimates of a level of ``Local``; the totals tell the number of reports."""

@@ -14,6 +14,7 @@ from ..._threads import checked_workers
 from ...errors import DtypeError
 from ...noise.sources import Source, source
 from ...privacy.guarantees import Privacy, double_above
+from ...privacy.shuffling import Blanket, of_two_values
 from ...privacy.spending import spending
 from . import bit_reports, unary_law
 from .dealing import generator
@@ -320,6 +321,11 @@ class UnaryEncoding:
     def _ones(self) -> int | None:
         """How many ones each report has: any number."""
         return None
+
+    @property
+    def _blanket(self) -> Blanket:
+        """What reports have in common (docs/proofs/privacy.md, section 10)."""
+        return of_two_values(double_above(Fraction(self.epsilon)), self.q / (2 * (1 - self.q)))
 
     def _estimates_of(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
         """Return the estimates of a level of ``Local``."""
