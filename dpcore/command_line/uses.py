@@ -88,6 +88,7 @@ def _mechanisms() -> Mapping[str, Callable[[], Any]]:
         "distributed": lambda: dp.trust.DistributedNoise(epsilon=0.5, clients=_MANY, dropout=0.1),
         "functions": lambda: dp.trust.FunctionSharing(epsilon=0.5),
         "local": lambda: dp.trust.Local(2.0, _MANY),
+        "shuffled": lambda: dp.trust.Shuffled(1.0, 1e-6, _MANY),
         "square wave": lambda: dp.trust.SquareWave(2.0, _MANY),
         "local, many cells": lambda: dp.trust.Local(5.0, _MANY),
     }

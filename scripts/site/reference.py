@@ -90,7 +90,7 @@ PAGES: Final = (
         " `Budget`, `BudgetError` and `Privacy` are those of [Budgets and guarantees](budgets.md).",
         "dpcore.privacy",
         "Charge composed Losses ShiftedNoise gaussian_sigma gaussian_delta discrete_gaussian_delta"
-        " zcdp_epsilon zcdp_delta zcdp_rho double_above Neighbours Relation",
+        " zcdp_epsilon zcdp_delta zcdp_rho shuffled local_epsilon double_above Neighbours Relation",
     ),
     _page(
         "choosing",
@@ -150,8 +150,8 @@ PAGES: Final = (
         "Where the noise is made, and so who has to be trusted. A trust model goes wherever a"
         " mechanism does.",
         "dpcore.trust",
-        "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
-        " client_score_curves adapted_grid adapted_cdf"
+        "Central SecureAggregation DistributedNoise Local Shuffled SquareWave FunctionSharing"
+        " client_cdf client_score_curves adapted_grid adapted_cdf"
         " overview Overview TrustOption advise Advice enough Enough"
         " UnaryEncoding SubsetSelection SquareWaveEncoding"
         " TrustModel Round Sums Memory trust_models",

@@ -28,6 +28,7 @@ from dpcore.statistics import (
 from dpcore.trust import (
     Central,
     Local,
+    Shuffled,
     SquareWave,
     SquareWaveEncoding,
     SubsetSelection,
@@ -106,6 +107,7 @@ CHARGED = {
     "RecursiveMedians.choose, curve": lambda: RecursiveMedians(1.0, 2, "curve").choose(COUNTS),
     "Mechanism.release": lambda: dp.mechanisms.Hierarchy(0.5).release(COUNTS, replicates=2),
     "Local.release": lambda: Local(1.0, clients=2000).release(COUNTS),
+    "Shuffled.release": lambda: Shuffled(1.0, 1e-3, clients=2000).release(COUNTS),
     "SquareWave.release": lambda: SquareWave(1.0, clients=2000).release(COUNTS),
     "UnaryEncoding.perturbed_totals": lambda: UnaryEncoding(1.0).perturbed_totals(COUNTS, 2000),
     "UnaryEncoding.simulated_totals": lambda: UnaryEncoding(0.5).simulated_totals(

@@ -369,6 +369,8 @@ call(privacy.gaussian_sigma, epsilon=1.0, delta=1e-5)
 call(privacy.gaussian_delta, sigma=1.0, epsilon=1.0)
 call(privacy.discrete_gaussian_delta, sigma_squared=1, epsilon=1.0)
 call(privacy.zcdp_rho, epsilon=1.0, delta=1e-5)
+call(privacy.shuffled, epsilon=1.0, clients=1000, delta=1e-5)
+call(privacy.local_epsilon, epsilon=1.0, clients=1000, delta=1e-5)
 call(privacy.zcdp_epsilon, rho=1.0, delta=1e-5)
 call(privacy.zcdp_delta, rho=1.0, epsilon=1.0)
 
@@ -578,6 +580,10 @@ call(trust.Central, epsilon=1.0)
 call(trust.DistributedNoise, epsilon=1.0, clients=9, dropout=0.1, branching=(2, 4))
 call(trust.Local, epsilon=1.0, clients=9)
 call(LOCAL.estimated_deviation, released=np.ones(8))
+call(trust.Shuffled, epsilon=1.0, delta=1e-3, clients=9)
+SHUFFLED = trust.Shuffled(1.0, 1e-3, clients=8)
+call(SHUFFLED.local, size=8)
+call(SHUFFLED.estimated_deviation, released=np.ones(8))
 call(trust.SquareWave, epsilon=1.0, clients=9, resolution=64)
 call(trust.SecureAggregation)
 call(trust.FunctionSharing, epsilon=1.0)
@@ -690,6 +696,7 @@ ALL = [
     trust.FunctionSharing(1.0),
     trust.Local(1.0, clients=8),
     trust.SecureAggregation(),
+    SHUFFLED,
     trust.SquareWave(1.0, clients=8, resolution=16),
 ]
 OF_A_SIZE = """answer_deviation branching_for encodings ends least_mean_squared_error least_variance

@@ -233,8 +233,8 @@ OF_PUBLIC_PARAMETERS = """Advice Ball Box BufferedToeplitz Central Charge Coarse
 DiscreteGaussian DiscreteLaplace DyadicTree Enough
 FunctionSharing Grid Groups Identity Losses One Overview Plan Polynomials Privacy Product
 ProjectionSums Protocol RegressionSums ResidualSums RiskGroupSums
-SecureAggregation ShiftedNoise Simplex SquareWave SquareWaveEncoding Step Study SubsetSelection
-Suggestion TableGrid Together TrustOption UnaryEncoding Vector"""
+SecureAggregation ShiftedNoise Shuffled Simplex SquareWave SquareWaveEncoding Step Study
+SubsetSelection Suggestion TableGrid Together TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability ResidualMoments
 RestrictedMeanDifference Results Smoothing"""
