@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
     from .curves.survival import Survival
+    from .curves.survival_groups import GroupedSurvival
     from .curves.table import Table
     from .errors import (
         ConvergenceError,
@@ -114,6 +115,7 @@ __all__ = [
     "Grid",
     "GroupedCDF",
     "GroupedScores",
+    "GroupedSurvival",
     "Interval",
     "Mean",
     "MissingExtraError",
@@ -258,6 +260,7 @@ _HOMES = {
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
     "curves.survival": ("Survival",),
+    "curves.survival_groups": ("GroupedSurvival",),
     "curves.table": ("Table",),
     "errors": (
         "ConvergenceError",

@@ -46,6 +46,7 @@ _HOMES: Final = {
     "dpcore.sum": "trust.protocol.released_sums",
     "dpcore.suggestion": "planning.suggest",
     "dpcore.survival": "curves.survival",
+    "dpcore.survival-groups": "curves.survival_groups",
     "dpcore.table": "curves.table",
 }
 

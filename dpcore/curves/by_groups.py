@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -81,6 +81,21 @@ class ByGroups(Mapping[Any, _Result], Stored):
             what = f"must be as many as groups, {len(self.groups)}"
             raise ParameterError("curves", len(self.curves), what)
         object.__setattr__(self, "_place", {label: at for at, label in enumerate(self.groups)})
+
+    def _keep_curves(
+        self, kind: type[_Result], several: str, own: Callable[[_Result], _Result] | None = None
+    ) -> None:
+        """Refuse what is no tuple of this kind with one common guarantee; keep what ``own`` makes.
+
+        ``several`` names the kind in errors.
+        """
+        _check.instance("curves", self.curves, tuple, "must be a tuple")
+        self._keep_places()
+        for one in self.curves:
+            _check.instance("curves", one, kind, f"must hold {several}")
+        if own is not None:
+            object.__setattr__(self, "curves", tuple(map(own, self.curves)))
+        _ = self.privacy  # refuses guarantees without a common form
 
     @property
     def privacy(self) -> Privacy:

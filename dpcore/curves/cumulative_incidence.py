@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..errors import amount
 from ..summaries.grid import Grid
 from ..summaries.group_counts import labels_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["CumulativeIncidence"]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class CumulativeIncidence(EventRow):
     """Released shares of records that had an event of each kind up to a time.

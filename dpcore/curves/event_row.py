@@ -72,7 +72,7 @@ class EventRow(Stored):
 
     @property
     def n(self) -> int:
-        """The number of records, which is public."""
+        """The number of records: public, or, of a group, released under add-or-remove-one."""
         return self.row.n
 
     @property
@@ -204,6 +204,7 @@ def _bounds_of_at_risk(deviation: Reals, cells: int) -> Reals:
     before = np.arange(1, cells)  # cells before each one but the first
     padded = np.append(0.0, deviation)
     bounds = np.zeros(cells)
+    bounds[0] = padded[-1]  # of n: 0 where it is public
     for first in range(0, deviation.size - cells, cells):
         bounds[1:] += padded[first + before] + padded[first]
     bounds[1:] += padded[deviation.size - before] + padded[-1]

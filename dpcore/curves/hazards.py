@@ -107,7 +107,8 @@ def log_survival(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:
     kinds, censored = classes_of_row(row, cells)
     n = row[..., -1:]
     own = hazards(kinds.sum(axis=-2), censored, n, whole=whole)
-    return np.asarray(np.cumsum(np.log(np.maximum(1.0 - own, 0.25 / n)), axis=-1))
+    least = 0.25 / np.maximum(n, 1.0)  # a noisy n may be below 1
+    return np.asarray(np.cumsum(np.log(np.maximum(1.0 - own, least)), axis=-1))
 
 
 def incidence_of(row: NDArray[Any], cells: int, *, whole: bool) -> Reals:

@@ -47,6 +47,7 @@ __all__ = [
     "warn",
     "warn_of_classes",
     "warn_of_curve",
+    "warn_of_empty_groups",
     "warn_of_group",
     "warn_of_groups",
     "warn_of_quantiles",
@@ -197,10 +198,25 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
         for group, curves in groups.items()
         if (text := _without_records(curves.joint) or mistake_in_scores(curves, label))
     ]
+    _warn_of_first(texts, len(groups))
+
+
+def warn_of_empty_groups(groups: Mapping[Any, CDF]) -> None:
+    """Warn of groups that may have no records, from the released row of each."""
+    texts = [
+        f"group {shown(group)}: {text}"
+        for group, row in groups.items()
+        if (text := _without_records(row))
+    ]
+    _warn_of_first(texts, len(groups))
+
+
+def _warn_of_first(texts: Sequence[str], groups: int) -> None:
+    """Warn with the first few texts about single groups, and of how many more there are."""
     for text in texts[:_MOST_WARNINGS]:
         warn(text)
     if len(texts) > _MOST_WARNINGS:
-        rest = f"{len(texts) - _MOST_WARNINGS} more groups of {len(groups)}"
+        rest = f"{len(texts) - _MOST_WARNINGS} more groups of {groups}"
         warn(f"{rest} may be too small for their noise, or for their grid")
 
 

@@ -485,9 +485,11 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     return new
 
 
-def one_legend(ax: Axes, privacy: Privacy) -> Axes:
+def one_legend(
+    ax: Axes, privacy: Privacy, place: Literal["lower right", "upper right"] = "lower right"
+) -> Axes:
     """Return axes with a legend of groups, and the cost of all together above it."""
-    legend = ax.legend(loc="lower right", title=shortly(privacy), framealpha=0.9)
+    legend = ax.legend(loc=place, title=shortly(privacy), framealpha=0.9)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a dollar sign in a name is no mathematics
     return ax

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .. import _check
 from . import forms
 from .by_groups import LABEL, ByGroups
 from .groups import of_group
@@ -56,13 +55,7 @@ class GroupedScores(ByGroups[ScoreCurves]):
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        _check.instance("curves", self.curves, tuple, "must be a tuple")
-        self._keep_places()
-        for curves in self.curves:
-            _check.instance("curves", curves, ScoreCurves, "must hold ScoreCurves")
-        own = (replace(curves, joint=of_group(curves.joint)) for curves in self.curves)
-        object.__setattr__(self, "curves", tuple(own))
-        _ = self.privacy  # refuses guarantees without a common form
+        self._keep_curves(ScoreCurves, "ScoreCurves", _of_group)
 
     def isotonic(self) -> GroupedScores:
         """Return the groups with the curves that ``ScoreCurves.isotonic`` makes of each.
@@ -77,3 +70,7 @@ class GroupedScores(ByGroups[ScoreCurves]):
         array([ 0., 10.])
         """
         return GroupedScores(self.groups, tuple(curves.isotonic() for curves in self.curves))
+
+
+def _of_group(curves: ScoreCurves) -> ScoreCurves:
+    return replace(curves, joint=of_group(curves.joint))

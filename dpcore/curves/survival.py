@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..errors import ParameterError, amount
 from ..summaries.grid import Grid
 from . import forms
@@ -54,6 +55,7 @@ class _Scale(NamedTuple):
     back: Callable[[Reals], Reals]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Survival(EventRow):
     """A released survival curve: of durations that end with an event or are censored.
@@ -502,7 +504,8 @@ class Survival(EventRow):
         starts, risk = x[: self._known], self.at_risk[: self._known]  # of cells
 
         def number(place: float) -> str:
-            return f"{np.interp(place, starts, risk):.0f}" if place <= starts[-1] else ""
+            is_known = starts.size > 0 and place <= starts[-1]
+            return f"{np.interp(place, starts, risk):.0f}" if is_known else ""
 
         covered = "whole curve" if band is not None else of
         ax = plot_survival(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -25,6 +25,7 @@ from .distribution_tests import DistributionTest
 __all__ = ["log_rank_test", "survivals_of"]
 
 Reals = NDArray[np.float64]
+_Curves = Survival | Sequence[Survival] | Mapping[Any, Survival]
 
 _MOST_SIMULATIONS: Final = 2**20
 _NAMES: Final = ("log-rank", "wilcoxon", "tarone-ware", "peto")
@@ -33,9 +34,9 @@ _DRAWS: Final = 200  # of the noise alone: its deviation is off by 5 %, alike in
 
 
 def log_rank_test(
-    first: Survival | Sequence[Survival],
-    second: Survival | Sequence[Survival],
-    *others: Survival | Sequence[Survival],
+    first: _Curves,
+    second: _Curves | None = None,
+    *others: _Curves,
     weights: Weights = "log-rank",
     simulations: int = 999,
     rng: np.random.Generator | None = None,
@@ -46,8 +47,9 @@ def log_rank_test(
     ----------
     first, second, others
         The curves of k groups of disjoint records, over the same grid. Mechanisms, budgets and
-        numbers of records may differ. For a stratified test, each is a sequence of curves, one of
-        each stratum in the same order.
+        numbers of records may differ. The curves of ``survival(..., by=labels)`` alone are those of
+        all groups. For a stratified test, each group has a sequence of curves, one of each stratum
+        in the same order, or a mapping of them by the same labels.
     weights
         How much the events of a cell count. "log-rank": all alike, the best test if hazards are
         proportional. "wilcoxon": by the number at risk, and "tarone-ware": by its square root,
@@ -103,7 +105,7 @@ def log_rank_test(
     >>> dp.log_rank_test(*curves)
     <DistributionTest: log-rank 12, p = 0.002, 1,000 and 1,000 records>
     """
-    strata = _strata_of((first, second, *others))
+    strata = _strata_of(_groups_of(first, second, others))
     chosen = _weights(weights)
     simulations = _check.integer("simulations", simulations, 19, _MOST_SIMULATIONS)
     rng = strata[0].simulations[0].generator(rng)
@@ -279,6 +281,25 @@ def _of_noise(
 def _width(strata: list[_Stratum]) -> int:
     """Return how many counts all curves have together."""
     return 2 * sum(stratum.least.size for stratum in strata)
+
+
+def _groups_of(first: Any, second: Any, others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what is given of each group: curves of groups alone, or curves of strata in order."""
+    if second is None and not others:
+        if not isinstance(first, Mapping):
+            what = "must be given, unless the first are curves of groups: survival(..., by=labels)"
+            raise ParameterError("second", None, what)
+        if len(first) < 2:
+            raise ParameterError("first", tuple(first), "must hold two groups or more")
+        return tuple(first.values())
+    given = (first, second, *others)
+    if not all(isinstance(one, Mapping) for one in given):
+        return given
+    for one in given:
+        if set(one) != set(first):
+            what = "must have the strata of the first, as its labels"
+            raise ParameterError("second", tuple(one), what)
+    return tuple([one[label] for label in first] for one in given)
 
 
 def _strata_of(groups: tuple[Any, ...]) -> list[_Stratum]:

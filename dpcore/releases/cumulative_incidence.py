@@ -20,7 +20,7 @@ from ..summaries.group_counts import labels_of
 from ..summaries.incidence_counts import incidence_counts
 from ..summaries.totals import NanPolicy
 from .cdf import asked, checked
-from .survival import check_spender, event_row
+from .event_row import check_spender, event_row
 
 __all__ = ["cumulative_incidence"]
 

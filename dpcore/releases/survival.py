@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.cdf import CDF
-from ..curves.event_row import check_event_grid, deviation_of_at_risk
+from ..curves.event_row import check_event_grid
 from ..curves.scores import numbered
 from ..curves.survival import Survival
+from ..curves.survival_groups import GroupedSurvival
 from ..errors import DtypeError, ParameterError
-from ..mechanisms import Mechanism, from_curve
+from ..mechanisms import Mechanism
 from ..planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
 from ..privacy.allowance import Allowance
 from ..records.labels import Label
 from ..summaries.grid import Grid
 from ..summaries.survival_counts import survival_counts
 from ..summaries.totals import NanPolicy
-from .cdf import asked, checked, raw_release, refuse_one_row_only
+from .cdf import OfGroups, asked, checked, of_each
+from .event_row import check_groups_spender, check_spender, event_row
+from .survival_by_groups import survival_by_groups
 
-__all__ = ["check_spender", "event_row", "survival", "survival_from_counts"]
+__all__ = ["survival", "survival_from_counts"]
+
+
+@overload
+def survival(
+    durations: Any,
+    event: Any,
+    grid: Grid | tuple[Any, Any],
+    mechanism: Mechanism | None = ...,
+    *,
+    by: None = ...,
+    groups: None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: None = ...,
+    delta: float | None = ...,
+    event_label: Label | None = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+) -> Survival: ...
+
+
+@overload
+def survival(
+    durations: Any,
+    event: Any,
+    grid: Grid | tuple[Any, Any],
+    mechanism: Mechanism | None = ...,
+    *,
+    by: Any,
+    groups: Sequence[Label] | None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: OfGroups | None = ...,
+    delta: float | None = ...,
+    event_label: Label | None = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+) -> GroupedSurvival: ...
 
 
 @documented
@@ -35,13 +75,16 @@ def survival(
     grid: Grid | tuple[Any, Any],
     mechanism: Mechanism | None = None,
     *,
+    by: Any = None,
+    groups: Sequence[Label] | None = None,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
+    neighbours: OfGroups | None = None,
     delta: float | None = None,
     event_label: Label | None = None,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
-) -> Survival:
+) -> Survival | GroupedSurvival:
     """Release the survival curve of durations, some of them censored, with differential privacy.
 
     Kaplan-Meier and Nelson-Aalen estimates, numbers at risk, median and restricted mean are all
@@ -61,11 +104,18 @@ def survival(
     grid
         {thresholds}
         Or the public bounds of durations, (lower, upper): then the number of cells grows with the
-        number of records and the budget, or with a small noise of the mechanism.
+        number of records and the budget, or with a small noise of the mechanism. With groups, it is
+        that for 10,000 records.
     mechanism
         {mechanism}
+    by
+        {by_groups}
+    groups
+        {groups}
     epsilon, rho, delta
         {budget}
+    neighbours
+        {neighbours_of_groups}
     event_label
         The label of the event; None: 1, or True. It must be given if the labels are strings, or 1
         and 2 as in R, where 2 is the event.
@@ -76,9 +126,15 @@ def survival(
 
     Returns
     -------
-    Survival
+    Survival or GroupedSurvival
         With ``survival``, ``cumulative_hazard``, ``at_risk``, ``median`` and
-        ``restricted_mean(until)``. It was made monotone by isotonic regression.
+        ``restricted_mean(until)``. It was made monotone by isotonic regression. With groups, a
+        mapping from labels to such curves.
+
+    Warns
+    -----
+    DpcoreWarning
+        A group may have no records.
 
     Raises
     ------
@@ -88,7 +144,7 @@ def survival(
 
     Notes
     -----
-    docs/proofs/survival.md has the proof. The cost is O(n + N).
+    docs/proofs/survival.md has the proof. The cost is O(n + N), or O(n + G N) for G groups.
 
     Examples
     --------
@@ -104,8 +160,17 @@ def survival(
     bounds = None if isinstance(grid, Grid) else _bounds_of(grid)
     fine = fine_grid(*bounds) if bounds is not None else grid
     assert isinstance(fine, Grid)
-    spender = _spender(mechanism, epsilon, rho, delta, fine if bounds is None else None, rng)
+    by_groups = by is not None or groups is not None
+    own: Any = neighbours if mechanism is not None else of_each(neighbours, by_groups)
+    if not by_groups and neighbours is not None:
+        raise ParameterError("neighbours", neighbours, "is for curves by groups: give by")
+    asked_for = asked(mechanism, epsilon, rho, own, delta)
+    given = fine if bounds is None else None
+    spender = _checked(asked_for, given, rng, by_groups=by_groups)
     how: Any = {"event_label": event_label, "nan_policy": nan_policy}
+    if by_groups:
+        records = durations, event, by, groups
+        return survival_by_groups(*records, fine, spender, rng, coarsens=bounds is not None, **how)
     counts = survival_counts(durations, event, fine, **how)
     if not counts.any():
         raise ParameterError("durations", 0, "must hold at least one record")
@@ -161,7 +226,7 @@ def survival_from_counts(
     (320, array([0.71, 0.53, 0.36, 0.21]), array([320., 226., 135.,  91.]))
     """
     check_event_grid(grid, kinds=1)
-    spender = _spender(mechanism, epsilon, rho, delta, grid, rng)
+    spender = _checked(asked(mechanism, epsilon, rho, None, delta), grid, rng)
     exact = _check.counts("counts", counts, (2 * grid.size,))
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
@@ -176,19 +241,20 @@ def _bounds_of(grid: object) -> tuple[Any, Any]:
     return grid[0], grid[1]
 
 
-def _spender(
-    mechanism: Mechanism | None,
-    epsilon: float | Fraction | None,
-    rho: float | Fraction | None,
-    delta: float | None,
+def _checked(
+    spender: Mechanism | Allowance,
     grid: Grid | None,
     rng: np.random.Generator | None,
+    *,
+    by_groups: bool = False,
 ) -> Mechanism | Allowance:
-    """Check all that does not depend on records; return what releases, or what it may spend."""
+    """Check all that does not depend on records, and return what releases, or may be spent."""
     if grid is not None:
         check_event_grid(grid, kinds=1)
-    spender = asked(mechanism, epsilon, rho, None, delta)
-    check_spender(spender)
+    if by_groups:
+        check_groups_spender(spender)
+    else:
+        check_spender(spender)
     size = suited_to_survival(1, spender)[0] if grid is None else grid.size
     checked(numbered(2 * size), spender, True, rng)
     return spender
@@ -203,44 +269,3 @@ def _released(
 ) -> Survival:
     """Release counts that were checked; ``what`` is the function that a budget records."""
     return Survival(grid, *event_row(counts, grid, spender, rng, what))
-
-
-def event_row(
-    counts: NDArray[np.int64],
-    grid: Grid,
-    spender: Mechanism | Allowance,
-    rng: np.random.Generator | None,
-    what: str,
-) -> tuple[CDF, NDArray[np.float64], Mechanism | None]:
-    """Release a row of events and censorings, and return it with its noise at risk.
-
-    Parameters
-    ----------
-    counts
-        ((K + 1) N,) the counts of all classes, which were checked.
-    grid, spender, rng
-        As they were checked.
-    what
-        The name of the function that a budget records.
-
-    Returns
-    -------
-    row, deviation, mechanism
-        The monotone row, the deviations of the noise in the numbers at risk, (N,), and the
-        mechanism that released it, if it can be made from the row.
-    """
-    cells = numbered(counts.size)
-    row = raw_release(counts, cells, checked(cells, spender, True, rng), rng, what=what)
-    used = spender if isinstance(spender, Mechanism) else None
-    if used is None:
-        with suppress(ParameterError):  # the release is already paid for
-            used = from_curve(row)
-    return row.isotonic(), deviation_of_at_risk(row, grid.size, used), used
-
-
-def check_spender(spender: Mechanism | Allowance) -> None:
-    """Refuse what cannot release a row of several classes, or publishes no n."""
-    refuse_one_row_only(spender, "durations have several classes")
-    if spender.privacy.neighbours != "replace-one":
-        given = spender.privacy.neighbours
-        raise ParameterError("mechanism", given, "must be for replace-one: n is public")

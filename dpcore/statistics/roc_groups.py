@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .. import _check
 from ..curves import forms
 from ..curves.by_groups import LABEL, ByGroups
 from ..curves.field_tables import Rows
@@ -61,11 +60,7 @@ class GroupedROC(ByGroups[ROC]):
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        _check.instance("curves", self.curves, tuple, "must be a tuple")
-        self._keep_places()
-        for roc in self.curves:
-            _check.instance("curves", roc, ROC, "must hold ROC curves")
-        _ = self.privacy  # refuses guarantees without a common form
+        self._keep_curves(ROC, "ROC curves")
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
         """Return a pandas DataFrame with the rows of ``ROC.to_frame`` and the column ``group``.

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import MissingValueError
+from ..errors import MissingValueError, ParameterError
 from ..records.column import Column
-from ..records.labels import Label
+from ..records.labels import Label, places
 from .grid import Grid
-from .survival_counts import ended
+from .group_counts import check_number_of_groups
+from .survival_counts import ended, labelled_ends
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["incidence_counts"]
+__all__ = ["incidence_counts", "incidence_counts_of_groups"]
 
 
 def incidence_counts(
@@ -49,3 +50,54 @@ def incidence_counts(
     grid.add_groups(ends, rows, counts)
     counts[-1] = counts[-1, ::-1].copy()
     return counts.ravel()
+
+
+def incidence_counts_of_groups(
+    durations: Any,
+    event: Any,
+    by: Any,
+    grid: Grid,
+    groups: Sequence[Label],
+    kinds: Sequence[Label | None],
+    argument: str,
+    *,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.int64]:
+    """Count records by duration and kind in one pass, for labels of ``public_groups``.
+
+    Returns (G, (K + 1) N) int64: row g is ``incidence_counts`` of the records of group g. With the
+    one kind ``event_label``, it is ``survival_counts``. Each record counts in one cell of one row,
+    or nowhere. ``argument`` is the name of the kinds in errors.
+    """
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    classes = len(kinds) + 1
+    check_number_of_groups(len(groups), classes * grid.size)
+    given = ((durations, "durations"), (event, "event"), (by, "by"))
+    columns = [Column.of(*each) for each in given]
+    if any(column.is_partitioned for column in columns):
+        how: Any = {"grid": grid, "groups": groups, "kinds": kinds, "argument": argument}
+        own = partial(incidence_counts_of_groups, **how, nan_policy=nan_policy)
+        return sum_of_parts(own, *columns)
+    of_durations, of_events, of_groups = columns
+    for column in (of_durations, of_events):
+        column.check_index(of_groups)
+    how = {"argument": argument, "grid": grid, "nan_policy": nan_policy}
+    kind, ends, has_no_label = labelled_ends(of_durations, of_events, kinds, **how)
+    ends = ends.astype(np.float64, copy=False)
+    if nan_policy == "raise" and np.isnan(ends).any():
+        raise MissingValueError("durations")
+    place, has_no_group = places(of_groups.only(), groups, "groups")
+    if place.shape != ends.shape:
+        raise ParameterError("by", place.shape, f"must have the shape of durations, {ends.shape}")
+    if has_no_group is not None and nan_policy == "raise":
+        raise MissingValueError("by")
+    own_kind = np.where(ends > grid.positions[-1], len(kinds), kind)
+    # The rows are the kinds of each group; those behind them are of no group.
+    nowhere = classes * len(groups)
+    rows = np.minimum(classes * place.astype(np.int32) + own_kind, nowhere).astype(np.int32)
+    if has_no_label is not None:
+        rows[has_no_label] = nowhere
+    counts = np.zeros((nowhere, grid.size), np.int64)
+    grid.add_groups(ends, rows, counts)
+    counts[len(kinds) :: classes] = counts[len(kinds) :: classes, ::-1].copy()
+    return counts.reshape(len(groups), -1)

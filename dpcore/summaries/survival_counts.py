@@ -18,7 +18,7 @@ from .grid import Grid, check_grid
 from .score_counts import counted_in_two_classes
 from .totals import NanPolicy, sum_of_parts
 
-__all__ = ["check_grid_of_durations", "ended", "survival_counts"]
+__all__ = ["check_grid_of_durations", "ended", "labelled_ends", "survival_counts"]
 
 
 def survival_counts(
@@ -92,17 +92,28 @@ def ended(
     grid, nan_policy
         As in ``survival``.
     """
+    place, ends, has_no_label = labelled_ends(durations, events, wanted, argument, grid, nan_policy)
+    return (place, ends) if has_no_label is None else (place[~has_no_label], ends[~has_no_label])
+
+
+def labelled_ends(
+    durations: Column,
+    events: Column,
+    wanted: Sequence[Any],
+    argument: str,
+    grid: Grid,
+    nan_policy: NanPolicy,
+) -> tuple[NDArray[np.integer[Any]], Chunk, NDArray[np.bool_] | None]:
+    """Do as ``ended`` does for all records, and return which of them have no label, if any."""
     durations.check_index(events)
     place, has_no_label = places(events.only(), wanted, argument)
     ends = durations.only().joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if ends.shape != place.shape:
         what = f"must have the shape of durations, {ends.shape}"
         raise ParameterError("event", place.shape, what)
-    if has_no_label is not None:
-        if nan_policy == "raise":
-            raise MissingValueError("event")
-        place, ends = place[~has_no_label], ends[~has_no_label]
-    return place, ends
+    if has_no_label is not None and nan_policy == "raise":
+        raise MissingValueError("event")
+    return place, ends, has_no_label
 
 
 def check_grid_of_durations(argument: str, grid: object) -> None:

@@ -56,7 +56,7 @@ PAGES: Final = (
         "What releases return. Nothing here spends privacy.",
         "dpcore",
         "CDF GroupedCDF Count Counts Mean Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table"
-        " ResidualPlot Survival CumulativeIncidence Projection"
+        " ResidualPlot Survival GroupedSurvival CumulativeIncidence Projection"
         " Interval load",
     ),
     _page(

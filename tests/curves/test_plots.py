@@ -127,6 +127,7 @@ def test_all_public_plots_are_looked_at():
         "GroupedCDF",
         "GroupedROC",
         "Survival",
+        "GroupedSurvival",
         "CumulativeIncidence",
     }  # tests of their own
     assert found - of_several == {name.partition(",")[0] for name in PLOTTED}

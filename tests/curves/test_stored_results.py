@@ -56,6 +56,9 @@ RESULTS = {
         dp.counts(HALVES, [0, 1], **SEEDED), [0.5, 0.5], simulations=19
     ),
     "survival": dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(1)),
+    "survival by groups": dp.survival(
+        SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(1), by=LABELS, groups=[False, True]
+    ),
     "cumulative incidence": dp.cumulative_incidence(
         SCORES, HALVES, GRID, [1], dp.mechanisms.Hierarchy(1.0), rng=RNG(1)
     ),
@@ -159,6 +162,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
     "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
     "survival": "time at_risk events censored survival low high cumulative_hazard",
+    "survival-groups": ("group time at_risk events censored survival low high cumulative_hazard"),
     "cumulative-incidence": "kind time incidence survival at_risk",
     "restricted-mean-difference": "until difference low high pvalue",
     "table": "x y count",

@@ -143,6 +143,7 @@ CHARGED = {
     "cdf, by Dawa": lambda: dp.cdf(X, GRID, dp.mechanisms.Dawa(1.0)),
     "cdf, by groups": lambda: dp.cdf(X, GRID, by=Y, groups=[False, True], epsilon=1.0),
     "score_curves, by groups": lambda: dp.score_curves(Y, X, by=HALVES, groups=[0], epsilon=1.0),
+    "survival, by groups": lambda: dp.survival(X, Y, GRID, by=HALVES, groups=[0], epsilon=1.0),
     "roc_curve, by groups": lambda: dp.roc_curve(Y, X, by=HALVES, groups=[0], epsilon=1.0),
     "residual_plot, sparse": lambda: dp.residual_plot(
         X, X - 0.5, epsilon=1.0, search="sparse-vector"
@@ -223,8 +224,10 @@ NOT_CHARGED = {
         "raw_rows",
         "raw_score_curves",
         "event_row",
+        "event_rows",
         "released_by_groups",
         "score_curves_by_groups",
+        "survival_by_groups",
         "raw_table",
         "residual_bounds",
         "selector",

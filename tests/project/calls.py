@@ -133,6 +133,8 @@ call(st.GroupedROC, groups=("a",), curves=(ROC,))
 call(dp.ScoreCurves, grid=GRID, joint=NOISY_CURVES.joint)
 SURVIVAL = dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng())
 call(dp.Survival, grid=GRID, row=SURVIVAL.row, mechanism=DYADIC)
+call(dp.GroupedSurvival, groups=("a",), curves=(SURVIVAL,))
+call(dp.GroupedSurvival(("a",), (SURVIVAL,)).to_frame, level=0.9)
 call(SURVIVAL, t=[0.3, 0.5])
 call(SURVIVAL.quantile, p=[0.1, 0.2])
 call(SURVIVAL.restricted_mean, until=0.3)
@@ -817,6 +819,7 @@ for released in (
     TEST,
     RESIDUALS,
     SURVIVAL,
+    dp.GroupedSurvival(("a",), (SURVIVAL,)),
     TABLE,
     INCIDENCE,
     dp.BoxPlot.from_curve(NOISY),

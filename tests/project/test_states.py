@@ -156,6 +156,9 @@ STATES = {
     "CumulativeIncidence": lambda: dp.cumulative_incidence(
         VALUES, LABELS, GRID, [True], epsilon=EPSILON, rng=rng()
     ),
+    "GroupedSurvival": lambda: dp.survival(
+        VALUES, LABELS, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
+    ),
     "Survival": lambda: dp.survival(VALUES, LABELS, GRID, epsilon=EPSILON, rng=rng()),
     "Table": lambda: dp.table(VALUES, VALUES, dp.TableGrid(GRID, GRID), epsilon=EPSILON, rng=rng()),
     "BoxPlot": lambda: dp.box_plot(VALUES, GRID, epsilon=EPSILON, rng=rng()),

@@ -1,0 +1,73 @@
+"""Release the survival curves of several public groups, for the price of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curves.survival import Survival
+from ..curves.survival_groups import GroupedSurvival
+from ..errors import ParameterError
+from ..mechanisms import Mechanism
+from ..planning.score_grid import OF_A_GROUP
+from ..planning.survival_grid import coarser, joined, suited_to_survival
+from ..privacy.allowance import Allowance
+from ..records.column import Column
+from ..records.labels import Label, plain
+from ..summaries.grid import Grid
+from ..summaries.group_counts import public_groups
+from ..summaries.incidence_counts import incidence_counts_of_groups
+from ..summaries.totals import NanPolicy
+from .event_row import event_rows
+
+__all__ = ["released_by_groups", "survival_by_groups"]
+
+
+def survival_by_groups(
+    durations: Any,
+    event: Any,
+    by: Any,
+    groups: Sequence[Label] | None,
+    grid: Grid,
+    spender: Mechanism | Allowance,
+    rng: np.random.Generator | None,
+    *,
+    coarsens: bool,
+    event_label: Label | None,
+    nan_policy: NanPolicy,
+) -> GroupedSurvival:
+    """Do as ``survival`` does with groups, on a grid and for a spender that were checked.
+
+    ``coarsens`` tells whether the grid is fine, and that of the release is to be chosen.
+    """
+    if by is None:
+        raise ParameterError("by", None, "must be the labels of the records if groups are given")
+    labels = public_groups(Column.of(by, "by"), groups)
+    wanted = None if event_label is None else plain("event_label", event_label)
+    of_kind = [wanted], "event_label"
+    given = durations, event, by, grid, labels
+    counts = incidence_counts_of_groups(*given, *of_kind, nan_policy=nan_policy)
+    return released_by_groups(counts, labels, grid, spender, rng, coarsens=coarsens)
+
+
+def released_by_groups(
+    counts: NDArray[np.int64],
+    groups: Sequence[Label],
+    grid: Grid,
+    spender: Mechanism | Allowance,
+    rng: np.random.Generator | None = None,
+    *,
+    coarsens: bool,
+) -> GroupedSurvival:
+    """Release the curves of groups from their counts, (G, 2 N), that were checked.
+
+    If the grid has to be chosen, it is that of 10,000 records, as sizes of groups may be private.
+    """
+    if coarsens:
+        cells, spender = suited_to_survival(OF_A_GROUP, spender)
+        grid, counts = coarser(grid, cells), joined(counts, cells).reshape(len(groups), -1)
+    rows = event_rows(counts, groups, grid, spender, rng, "survival")
+    return GroupedSurvival(tuple(groups), tuple(Survival(grid, *row) for row in rows))
