@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -12,12 +13,17 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..curves.confidence import deviations
-from ..curves.scores import MOST_SCORE_CELLS
+from ..curves.scores import MOST_SCORE_CELLS, numbered
 from ..curves.survival import Survival
+from ..curves.survival_groups import GroupedSurvival
 from ..planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
 from ..privacy.allowance import Allowance
 from ..records.files import Column as FileColumn
+from ..releases.cdf import checked, of_each
+from ..releases.survival_by_groups import released_by_groups
+from ..summaries.incidence_counts import incidence_counts_of_groups
 from .arguments import UsageError
+from .by_groups import BY, column_of, groups_of, places
 from .labels import POSITIVE, scored_labels
 from .options import Command, given, option
 from .reports import about, between, lines, percent, picture, shown
@@ -35,10 +41,13 @@ def _run(options: argparse.Namespace) -> str:
     deviations(options.level)  # refuses another level
     if options.size is not None and not 1 <= options.size <= MOST_SCORE_CELLS:
         raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
+    groups = groups_of(options)
     bounds = options.lower, options.upper
     grid = fine_grid(*bounds)
     if options.size is not None:
         grid = dpcore.Grid.uniform(*bounds, options.size)
+    if groups:
+        return _run_by_groups(options, groups, grid)
     chosen = mechanism_of(options, 2 * (options.size or _FEWEST))
     check_outputs(options)
     counts = _counts(options, grid)
@@ -54,33 +63,60 @@ def _run(options: argparse.Namespace) -> str:
     own = given(options, dpcore.survival_from_counts) | spent_by(mechanism)
     curve = dpcore.survival_from_counts(**own | {"counts": counts, "grid": grid})
     text = with_size(options, _summary(curve, options), grid)
-    draw = partial(
-        picture,
-        curve,
-        size=(6.4, 4.8),
-        legend="upper right",
-        title=options.durations,
-        xlabel=options.durations,
-    )
-    written(options, curve.to_json, draw)
+    _write(options, curve)
     return text
 
 
-def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
-    """Return the number of events and of censorings in each cell, as ``survival_counts`` does."""
-    columns = (
+def _run_by_groups(options: argparse.Namespace, groups: list[str], grid: dpcore.Grid) -> str:
+    """Release the curves of groups, and test whether their hazards differ."""
+    relation = of_each(None, by_groups=True)
+    assert relation is not None
+    cells = 2 * (options.size or _FEWEST)
+    spender: Any = Allowance.checked(options.epsilon, options.rho, relation, options.delta)
+    own = mechanism_of(options, cells)
+    if options.mechanism != "best":
+        spender = own(None)
+    checked(numbered(cells), spender, True, None)  # refuses a budget too small
+    check_outputs(options)
+    counts = _counts(options, grid, groups).reshape(len(groups), -1)
+    found = released_by_groups(counts, groups, grid, spender, coarsens=options.size is None)
+    text = with_size(options, _summary_of_groups(found, options), found.curves[0].grid)
+    _write(options, found)
+    return text
+
+
+def _write(options: argparse.Namespace, found: Survival | GroupedSurvival) -> None:
+    name = options.durations
+    how: Any = {"size": (6.4, 4.8), "legend": "upper right", "title": name, "xlabel": name}
+    written(options, found.to_json, partial(picture, found, **how))
+
+
+def _counts(
+    options: argparse.Namespace, grid: dpcore.Grid, groups: Sequence[str] = ()
+) -> NDArray[np.int64]:
+    """Return the number of events and of censorings in each cell, as ``survival_counts`` does.
+
+    With groups (2 G N,), one group after the other.
+    """
+    columns = [
         FileColumn(options.event, "labels", "--event"),
         FileColumn(options.durations, "numbers", "--duration"),
-    )
-    counts = np.zeros(2 * grid.size, np.int64)
+        *([column_of(options)] if groups else []),
+    ]
+    counts = np.zeros(max(1, len(groups)) * 2 * grid.size, np.int64)
     with batches(options, *columns) as read:
         for batch in read:
             flags = "--event", "--event-label"
             is_event, complete, missing = scored_labels(batch, options.event_label, flags)
             if missing is not None and options.nan_policy == "raise":
                 raise missing_values(str(columns[missing]))
-            counts += dpcore.survival_counts(complete.column(1), is_event, grid)
-    if not counts.any():
+            records = complete.column(1), is_event
+            if groups:
+                given = *records, places(complete.column(2), groups), grid, range(len(groups))
+                counts += incidence_counts_of_groups(*given, [None], "event_label").ravel()
+            else:
+                counts += dpcore.survival_counts(*records, grid)
+    if not counts.any() and not groups:  # the sizes of groups may be private
         what = " and ".join(map(str, columns))
         raise UsageError(f"{what} hold no records in FILE {options.file!r}")
     return counts
@@ -88,11 +124,9 @@ def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]
 
 def _summary(curve: Survival, options: argparse.Namespace) -> str:
     """Return a few lines about a release."""
-    event = POSITIVE if options.event_label is None else options.event_label
     level = percent(options.level)
     rows: dict[str, object] = {
-        "duration": shown(options.durations),
-        "event": f"{shown(options.event)}, if {shown(event)}",
+        **_about_columns(options),
         **about(curve.row),
         "events": f"{curve.events[-1]:.0f} (released)",
         "median": f"{curve.median:.4g}",
@@ -113,6 +147,32 @@ def _summary(curve: Survival, options: argparse.Namespace) -> str:
     return "\n".join([*lines(rows), "", heading, *table])
 
 
+def _summary_of_groups(found: GroupedSurvival, options: argparse.Namespace) -> str:
+    """Return a few lines about the curves of groups, with the median of each and its interval."""
+    level = percent(options.level)
+    rows = _about_columns(options) | {"by": shown(options.by), "privacy": found.privacy}
+    if len(found) > 1:
+        rows["log-rank"] = f"p = {dpcore.log_rank_test(found).pvalue:.3g}"
+    heading = (
+        f"{'median':>9}  {f'{level} (population)':>19}  {'records':>10}  {'events':>10}  group"
+    )
+    table = [
+        f"{each.median:>9.4g}"
+        f"  {between(each.quantile_interval(0.5, options.level, of='population')):>19}"
+        f"  {each.n:>10}  {each.events[-1]:>10.0f}  {shown(group)}"
+        for group, each in found.items()
+    ]
+    return "\n".join([*lines(rows), "", heading, *table])
+
+
+def _about_columns(options: argparse.Namespace) -> dict[str, object]:
+    event = POSITIVE if options.event_label is None else options.event_label
+    return {
+        "duration": shown(options.durations),
+        "event": f"{shown(options.event)}, if {shown(event)}",
+    }
+
+
 COMMAND: Final = Command(
     _run,
     "Release the survival curve of durations, some of them censored, with differential privacy, "
@@ -131,6 +191,7 @@ COMMAND: Final = Command(
             flag="--event-label",
         ),
         **BOUNDS,
+        **BY,
         "lower": option("least duration, known beforehand (0)", "A", float, default=0.0),
         "upper": option(
             "greatest duration, known beforehand. Longer ones count as censored there",

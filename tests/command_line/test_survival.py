@@ -16,6 +16,7 @@ EXACT = [*FLAGS, "--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise t
 RNG = np.random.default_rng(1)
 UNTIL = RNG.exponential(10, 2000), RNG.uniform(0, 30, 2000)
 DURATIONS, EVENT = np.minimum(*UNTIL), UNTIL[0] <= UNTIL[1]
+ARM = np.repeat(["new", "old"], 1000)
 
 pytestmark = pytest.mark.usefixtures("durations")
 
@@ -23,10 +24,11 @@ pytestmark = pytest.mark.usefixtures("durations")
 @pytest.fixture
 def durations(folder):
     rows = "".join(
-        f"{'died' if e else 'left'},{t!r}\n" for e, t in zip(EVENT, DURATIONS.tolist(), strict=True)
+        f"{'died' if e else 'left'},{t!r},{g}\n"
+        for e, t, g in zip(EVENT, DURATIONS.tolist(), ARM, strict=True)
     )
-    Path("t.csv").write_text(f"e,t\n{rows}")
-    pq.write_table(pa.table({"t": DURATIONS, "e": EVENT}), "t.parquet")
+    Path("t.csv").write_text(f"e,t,arm\n{rows}")
+    pq.write_table(pa.table({"t": DURATIONS, "e": EVENT, "arm": ARM}), "t.parquet")
 
 
 @pytest.mark.parametrize("argv", [["t.csv", "--event-label", "died"], ["t.parquet"]])
@@ -51,6 +53,30 @@ def test_the_number_of_cells_is_that_of_the_function(ran):
     assert Path("o.png").read_bytes()[1:4] == b"PNG"
 
 
+@pytest.mark.parametrize("argv", [["t.csv", "--event-label", "died"], ["t.parquet"]])
+def test_groups_are_shown_with_a_test(ran, argv):
+    by = ["--by", "arm", "--groups", "old, new"]
+    out = ran("survival", *argv, *EXACT, *by, "--size", "24", "--json", "o.json")
+    grid, how = dp.Grid.uniform(0, 12, 24), {"by": ARM, "groups": ["old", "new"]}
+    exact = dp.survival(DURATIONS, EVENT, grid, dp.mechanisms.NoNoise(), **how)
+    stored = dp.load("o.json")
+    for group, curve in exact.items():
+        assert np.allclose(stored[group].survival, curve.survival, 0, 1e-9)
+    assert f"log-rank    p = {dp.log_rank_test(stored).pvalue:.3g}\n" in out
+    assert out.splitlines()[-1].split()[3:] == ["1000", f"{exact['new'].events[-1]:.0f}", "new"]
+    assert "\nprivacy     epsilon = 1e+06 (replace-one-within-group)\n" in out
+
+
+def test_groups_are_private_by_default_and_may_be_drawn(ran):
+    by = ["--by", "arm", "--groups", "new,old"]
+    out = ran("survival", "t.parquet", *FLAGS, *by, "--epsilon", "1", "--plot", "o.png")
+    assert "epsilon = 1 (add-or-remove-one)" in out
+    how = {"by": ARM, "groups": ["new", "old"], "epsilon": 1.0}
+    cells = dp.survival(DURATIONS, EVENT, (0, 12), **how)["new"].grid.size
+    assert f"cells       {cells} (by the budget; --size sets it)\n" in out
+    assert Path("o.png").read_bytes()[1:4] == b"PNG"
+
+
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
@@ -58,6 +84,7 @@ def test_the_number_of_cells_is_that_of_the_function(ran):
         (["t.parquet", *FLAGS, "--epsilon", "1", "--size", "0"], "--size must be between"),
         (["t.parquet", *FLAGS, "--epsilon", "-1"], "epsilon"),
         (["t.parquet", *FLAGS, "--epsilon", "1", "--level", "2"], "--level"),
+        (["t.parquet", *FLAGS, "--epsilon", "1", "--by", "arm"], "--by needs --groups"),
         (["t.parquet", *FLAGS, "--epsilon", "1", "--lower", "20"], "--upper"),
     ],
 )
