@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ Target = Literal["records", "population"]
 
 _SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
 _REPLICATES: Final = 100  # of the noise of numbers at risk: their deviations are off by 7 %
+_FEW: Final = 2**14  # cells up to which deviations are kept, so that they take some MB at most
 
 
 def check_event_grid(grid: object, kinds: int) -> None:
@@ -177,8 +179,9 @@ class EventRow(Stored):
 def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Reals:
     """Return the standard deviations of the noise in numbers at risk, (N,).
 
-    They are simulated by the mechanism if it is known, and its errors are noise alone. Otherwise
-    they are bounds, for any correlation of the noise in events and censorings.
+    They are simulated by the mechanism if it is known, and its errors are noise alone: from public
+    numbers, so that they are kept for other releases of it. Otherwise they are bounds, for any
+    correlation of the noise in events and censorings.
 
     Parameters
     ----------
@@ -189,14 +192,25 @@ def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Re
     mechanism
         The mechanism that released it, or None.
     """
-    size = row.grid.size
     if mechanism is None or not mechanism.is_additive or row.knots is not None:
         return _bounds_of_at_risk(row.noise_deviation, cells)
-    rng = np.random.default_rng(np.asarray(row.counts, np.float64).view(np.uint32))
-    noise = mechanism.simulated_noise(size, _REPLICATES, rng, n=row.n)
+    if isinstance(mechanism, Hashable) and row.grid.size <= _FEW:
+        return _kept_deviation(mechanism, row.grid.size, cells, row.n)
+    return _simulated_deviation(mechanism, row.grid.size, cells, row.n)
+
+
+def _simulated_deviation(mechanism: Releases, size: int, cells: int, n: int) -> Reals:
+    """Return deviations of the noise in numbers at risk, (N,), of rows of a size."""
+    rng = np.random.default_rng(0)  # the noise is that of no release, so its seed may be known
+    noise = mechanism.simulated_noise(size, _REPLICATES, rng, n=n)
     kinds, censored = classes_of_row(noise, cells)
     risk = at_risk(kinds.sum(axis=-2), censored, noise[:, -1:])
-    return np.asarray(np.sqrt(np.mean(risk**2, axis=0)))
+    deviation = np.asarray(np.sqrt(np.mean(risk**2, axis=0)))
+    deviation.flags.writeable = False
+    return deviation
+
+
+_kept_deviation = lru_cache(maxsize=64)(_simulated_deviation)
 
 
 def _bounds_of_at_risk(deviation: Reals, cells: int) -> Reals:

@@ -116,6 +116,9 @@ def test_the_deviation_of_those_at_risk_is_that_of_their_noise():
     assert np.all(np.abs(found / stated - 1) < 0.2)
     unknown = dp.Survival(grid, raw[0].row)
     assert np.all(unknown.at_risk_deviation[1:] > stated)
+    # It is of public numbers alone: one array serves all releases.
+    assert raw[0].at_risk_deviation is raw[1].at_risk_deviation
+    assert not raw[0].at_risk_deviation.flags.writeable
 
 
 def test_of_whole_numbers_quantiles_and_areas_are_those_of_steps():
