@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError
+from ..errors import DpcoreWarning, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.survival_counts import check_grid_of_durations
@@ -18,7 +19,7 @@ from .cdf import CDF
 from .hazards import Reals, at_risk, classes_of_row, survival_of
 from .own_mechanism import Releases, check_released
 from .shapes import float_or_array
-from .simulated_releases import Simulation, root_mean_square_errors
+from .simulated_releases import Simulation, blocks, root_mean_square_errors
 from .stored import Stored
 
 __all__ = ["EventRow", "Target", "check_event_grid", "deviation_of_at_risk"]
@@ -180,8 +181,8 @@ def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Re
     """Return the standard deviations of the noise in numbers at risk, (N,).
 
     They are simulated by the mechanism if it is known, and its errors are noise alone: from public
-    numbers, so that they are kept for other releases of it. Otherwise they are bounds, for any
-    correlation of the noise in events and censorings.
+    numbers, so that they are kept for other releases of it. Otherwise, or if that fails, they are
+    bounds, for any correlation of the noise in events and censorings.
 
     Parameters
     ----------
@@ -192,20 +193,30 @@ def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Re
     mechanism
         The mechanism that released it, or None.
     """
-    if mechanism is None or not mechanism.is_additive or row.knots is not None:
+    if mechanism is None or row.knots is not None:
         return _bounds_of_at_risk(row.noise_deviation, cells)
-    if isinstance(mechanism, Hashable) and row.grid.size <= _FEW:
-        return _kept_deviation(mechanism, row.grid.size, cells, row.n)
-    return _simulated_deviation(mechanism, row.grid.size, cells, row.n)
+    size = row.grid.size
+    try:
+        if mechanism.is_additive:
+            is_kept = isinstance(mechanism, Hashable) and size <= _FEW
+            simulated = _kept_deviation if is_kept else _simulated_deviation
+            return simulated(mechanism, size, cells, row.n)
+    except Exception as error:  # a mechanism of one's own, and the release is already paid for
+        what = f"{type(mechanism).__name__} could not simulate its noise ({error!r}): numbers at"
+        warnings.warn(f"{what} risk have bounds of their noise", DpcoreWarning, stacklevel=2)
+    return _bounds_of_at_risk(row.noise_deviation, cells)
 
 
 def _simulated_deviation(mechanism: Releases, size: int, cells: int, n: int) -> Reals:
     """Return deviations of the noise in numbers at risk, (N,), of rows of a size."""
+    squares = np.zeros(cells)
     rng = np.random.default_rng(0)  # the noise is that of no release, so its seed may be known
-    noise = mechanism.simulated_noise(size, _REPLICATES, rng, n=n)
-    kinds, censored = classes_of_row(noise, cells)
-    risk = at_risk(kinds.sum(axis=-2), censored, noise[:, -1:])
-    deviation = np.asarray(np.sqrt(np.mean(risk**2, axis=0)))
+    for some in blocks(_REPLICATES, size):
+        noise = mechanism.simulated_noise(size, some.stop - some.start, rng, n=n)
+        kinds, censored = classes_of_row(noise, cells)
+        risk = at_risk(kinds.sum(axis=-2), censored, noise[:, -1:])
+        squares += np.sum(risk**2, axis=0)
+    deviation = np.asarray(np.sqrt(squares / _REPLICATES))
     deviation.flags.writeable = False
     return deviation
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore.curves import event_row, simulated_releases
 from dpcore.planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
 from tests import reference
+from tests.project.own_mechanism import EachCell
 
 RNG = np.random.default_rng
 EXACT = dp.mechanisms.NoNoise()
@@ -116,8 +119,8 @@ def test_the_deviation_of_those_at_risk_is_that_of_their_noise():
     assert np.all(np.abs(found / stated - 1) < 0.2)
     unknown = dp.Survival(grid, raw[0].row)
     assert np.all(unknown.at_risk_deviation[1:] > stated)
-    # It is of public numbers alone: one array serves all releases.
-    assert raw[0].at_risk_deviation is raw[1].at_risk_deviation
+    # It is of public numbers alone, so that all releases have the same.
+    assert np.array_equal(raw[0].at_risk_deviation, raw[1].at_risk_deviation)
     assert not raw[0].at_risk_deviation.flags.writeable
 
 
@@ -322,3 +325,44 @@ def test_a_trust_model_may_release_the_row():
     curve = dp.survival(*sample(4000), (0, 20), model, rng=RNG(1))
     assert abs(curve(5) - np.exp(-0.5)) < 0.15
     assert curve.grid.size < dp.survival(*sample(4000), (0, 20), epsilon=4.0).grid.size
+
+
+def test_a_mechanism_that_cannot_simulate_its_noise_loses_no_release():
+    class Broken(EachCell):
+        name = "broken"
+
+        def simulated_noise(self, *_, **__):
+            raise ZeroDivisionError
+
+    grid, budget = dp.Grid.uniform(0, 4, 4), dp.Budget(epsilon=2.0)
+    with budget, pytest.warns(dp.DpcoreWarning, match=r"Broken.*ZeroDivisionError.*bounds"):
+        curve = dp.survival([1, 2, 3, 4] * 99, [1, 1, 0, 1] * 99, grid, Broken(2.0))
+    again = dp.Survival(grid, curve.row)
+    assert np.array_equal(curve.at_risk_deviation, again.at_risk_deviation)
+    assert budget.spent.epsilon == 2.0
+    assert curve.n == 396
+
+
+def test_noise_at_risk_is_simulated_in_blocks(monkeypatch):
+    sizes = []
+
+    class Watched(dp.mechanisms.Dyadic):
+        name = "watched"
+
+        def simulated_noise(self, size, replicates, rng, **options):
+            sizes.append(replicates)
+            return super().simulated_noise(size, replicates, rng, **options)
+
+    monkeypatch.setattr(simulated_releases, "_BLOCK", 8 * 30)
+    grid, rng = dp.Grid.uniform(0, 4, 4), np.random.default_rng(1)
+    row = dp.survival([1, 2, 3], [1, 1, 0], grid, dp.mechanisms.Dyadic(1.0), rng=rng).row
+    found = event_row.deviation_of_at_risk(row, 4, Watched(1.0))
+    assert sizes == [30, 30, 30, 10]
+    assert found[0] == 0.0
+    assert (found[1:] > 1.0).all()
+
+
+def test_what_was_released_is_read_only():
+    curve = dp.survival([1, 2, 3], [1, 1, 0], dp.Grid.uniform(0, 4, 4), epsilon=1.0)
+    for same in (curve, pickle.loads(pickle.dumps(curve))):
+        assert not same.at_risk_deviation.flags.writeable
