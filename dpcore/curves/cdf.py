@@ -38,8 +38,8 @@ from .inversion import (
     QuantileMethod,
     are_whole,
     cell_ends,
+    cell_span,
     crossings,
-    places,
     rises,
     within,
     within_cubic,
@@ -1029,12 +1029,9 @@ class CDF(Stored):
             low, high = self.grid.positions[first], self.grid.positions[last]
             if math.isfinite(self.grid.start):
                 low = np.where(first == 0, self.grid.start, low)
+            ends = self.grid.shown(np.asarray(low)), self.grid.shown(np.asarray(high))
         else:
-            low = places(first, 0.0, self.grid, self._are_whole)
-            low = np.where((first == 0) & np.isinf(self.grid.start), -np.inf, low)
-            high = places(last, 1.0, self.grid, self._are_whole)
-        whole = self._are_whole and method == "linear"
-        ends = (self.grid.shown(np.asarray(end), whole=whole) for end in (low, high))
+            ends = cell_span(first, last, self.grid, self._are_whole)
         return Interval(*map(float_or_array, ends))
 
     def _points_between(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "are_whole",
     "between",
     "cell_ends",
+    "cell_span",
     "crossings",
     "least_whole",
     "places",
@@ -257,6 +258,19 @@ def cell_ends(grid: Grid, integers: bool) -> tuple[NDArray[np.float64], NDArray[
     low, high = (places(cells, share, grid, integers) for share in (0.0, 1.0))
     unit = 2.0**600 if max(abs(low[0]), abs(high[-1])) > 2.0**400 else 1.0
     return low / unit, high / unit, unit
+
+
+def cell_span(
+    first: NDArray[np.int64], last: NDArray[np.int64], grid: Grid, integers: bool
+) -> tuple[Any, Any]:
+    """Return where records of the cells from ``first`` to ``last`` may lie, as users see it.
+
+    The first end is -infinity (for times: NaT) where the lower end of the grid is not known.
+    """
+    low = places(first, 0.0, grid, integers)
+    low = np.where((first == 0) & np.isinf(grid.start), -np.inf, low)
+    high = places(last, 1.0, grid, integers)
+    return grid.shown(low, whole=integers), grid.shown(np.asarray(high), whole=integers)
 
 
 def least_whole(grid: Grid) -> tuple[float, float]:

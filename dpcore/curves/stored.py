@@ -103,9 +103,9 @@ class Stored:
         >>> grid = dp.Grid.uniform(0, 10, 10)
         >>> found = dp.quantiles([1, 2, 3, 4, 5] * 20, [0.25, 0.75], grid, epsilon=50.0)
         >>> print(found.to_frame())
-           probability  value
-        0         0.25    2.0
-        1         0.75    4.0
+           probability  value  low  high
+        0         0.25    2.0  1.0   2.0
+        1         0.75    4.0  3.0   4.0
         """
         return frame_of(self._columns())
 

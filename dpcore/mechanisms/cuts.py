@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, sqrt
+from math import isqrt, log, sqrt
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "expected_error",
     "places_of",
     "planned",
+    "reaches",
 ]
 
 MOST_COUNTED: Final = 2**35  # records; with the limits below, losses are below 2^61
@@ -127,6 +128,48 @@ def expected_error(cuts: Sequence[Cut]) -> float:
         known[cut.below, cut.index] = low, own, (1 - q) * low + q * common
         known[cut.index, cut.above] = own, high, (1 - q) * common + q * high
     return sqrt(total / len(cuts))
+
+
+def reaches(
+    cuts: Sequence[Cut], cells: NDArray[np.int64], size: int, n: int, fails: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many records should be up to each quantile, and how far off it is at most.
+
+    Parameters
+    ----------
+    cuts
+        The cuts that were drawn.
+    cells
+        (m,) the cells in which they ended.
+    size
+        The number of cells.
+    n
+        The number of records.
+    fails
+        The probability that a quantile is farther off, at most.
+
+    Returns
+    -------
+    tuple
+        Two arrays, (m,) each, in records.
+
+    Notes
+    -----
+    docs/proofs/selection.md, section 4, has the proof, wherever the records are. Ranks of records
+    that are evenly spread are a fifth as far off, or less.
+    """
+    targets, found, most = np.zeros(len(cuts)), np.zeros(len(cuts)), float(n)
+    places, each = places_of(size), fails / len(cuts).bit_length()
+    # Of a known quantile: the records up to it, how far it may be off, and its cell.
+    known = {-1: (0.0, 0.0, 0), len(cuts): (most, 0.0, size - 1)}
+    for cut in cuts:
+        (below, under, first), (above, over, last) = known[cut.below], known[cut.above]
+        q, rate = float(cut.share), float(cut.rate)
+        own = log((last - first + 1) * places / each) / rate + most / places
+        targets[cut.index] = below + q * (above - below)
+        found[cut.index] = min(own + (1.0 - q) * under + q * over, most)
+        known[cut.index] = targets[cut.index], found[cut.index], int(cells[cut.index])
+    return targets, found
 
 
 def check_scales(cuts: Sequence[Cut], budget: Allowance, size: int) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,14 +16,19 @@ from .. import _check
 from .._documentation import documented
 from .._sealed import sealed
 from ..curves import forms
-from ..curves.inversion import crossings
+from ..curves.cdf import CDF
+from ..curves.confidence import Interval, deviations, reached_in
+from ..curves.field_tables import Rows
+from ..curves.frames import frame_of
+from ..curves.inversion import cell_span, crossings
 from ..curves.likely_mistakes import warn_of_quantiles
+from ..curves.readings import with_intervals
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
-from ..curves.stored import Stored
+from ..curves.stored import Stored, one_of
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.base import cell_counts, checked_size
-from ..mechanisms.cuts import MOST_COUNTED, Cut, check_scales, drawn_cells, planned
+from ..mechanisms.cuts import MOST_COUNTED, Cut, check_scales, drawn_cells, planned, reaches
 from ..noise.sources import source
 from ..planning.drawn import few_drawn
 from ..planning.most_accurate import most_accurate
@@ -32,6 +38,9 @@ from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .cdf import raw_release
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Quantiles", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
@@ -58,6 +67,11 @@ class Quantiles(Stored):
         How they were found: "recursion" or "curve"; None in files of versions that divided epsilon.
     epsilon_each
         The cost of each quantile in such files; otherwise None.
+    grid
+        The thresholds from which the values were chosen. None in earlier files: then no interval
+        is known.
+    curve
+        The curve off which they were read, which cost nothing more; None for "recursion".
 
     Examples
     --------
@@ -77,6 +91,8 @@ class Quantiles(Stored):
     privacy: Privacy = field(metadata=forms.PRIVACY)
     method: str | None = field(default=None, metadata=forms.optional(forms.TEXT))
     epsilon_each: float | None = field(default=None, metadata=forms.optional(forms.NUMBER))
+    grid: Grid | None = field(default=None, metadata=forms.optional(forms.GRID))
+    curve: CDF | None = field(default=None, metadata=forms.optional(one_of(CDF)))
 
     def __post_init__(self) -> None:
         _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")
@@ -99,12 +115,234 @@ class Quantiles(Stored):
         ascending = values[np.lexsort((values, shares))]
         if not (np.isfinite(values).all() and np.all(ascending[:-1] <= ascending[1:])):
             raise ParameterError("values", self.values, "must be finite, and must not cross")
+        if self.grid is not None:
+            check_grid("grid", self.grid)
+            self.grid.points("values", self.values)
+        _check.instance("curve", self.curve, CDF | None, "must be a CDF, or None")
+        if self.curve is not None and (self.method, self.grid) != ("curve", self.curve.grid):
+            raise ParameterError("curve", self.curve, "must fit the grid and the method")
 
-    def _columns(self) -> Mapping[str, Any]:
-        return {"probability": np.ravel(self.probabilities), "value": np.ravel(self.values)}
+    def interval(self, level: float = 0.95, *, n: int | None = None) -> Interval[Any]:
+        """Return confidence intervals for the quantiles of the records themselves.
+
+        They account for noise alone, wherever the records are.
+
+        Parameters
+        ----------
+        level
+            Of each interval alone, between 0 and 1.
+        n
+            Where the number of records is not public, and quantiles were drawn: a public number
+            that it is not below.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, of the shape of the probabilities. ``low`` is -infinity (for
+            times: NaT) where it is the lower end of the grid, and this is not known.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or the file has no grid.
+
+        Notes
+        -----
+        For "curve", that of ``CDF.quantile_interval``. By "recursion", nothing is known of records
+        between two drawn values: an interval reaches from the last value that is surely below the
+        quantile to the first that is surely not below it. So it mostly ends at other quantiles that
+        were asked for, or with the grid. "curve" has intervals that are narrower, and
+        ``probability_interval`` says more of a value that was drawn. docs/proofs/selection.md,
+        section 4, has the proof, and docs/measured/intervals.md what they cover.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 120)
+        >>> ages = rng.normal(40, 12, 5000)
+        >>> dp.quantiles(ages, 0.5, grid, epsilon=1.0, method="curve", rng=rng).interval()
+        Interval(low=39.0, high=40.0)
+        >>> found = dp.quantiles(ages, [0.4, 0.5, 0.6], grid, epsilon=1.0, rng=rng)
+        >>> [float(end[1]) for end in found.interval()]
+        [36.0, 43.0]
+        """
+        return self._interval(level, n, 0.0)
+
+    def population_interval(self, level: float = 0.95, *, n: int | None = None) -> Interval[Any]:
+        """Return confidence intervals for the quantiles of the population of the records.
+
+        They account for noise and sampling. The records are taken as independent draws from the
+        population. With p (1 - p) / n added to the variance of F, as in
+        ``CDF.population_quantile_interval``.
+
+        Parameters
+        ----------
+        level, n
+            As in ``interval``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``interval``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 120)
+        >>> ages = rng.normal(40, 12, 5000)
+        >>> found = dp.quantiles(ages, 0.5, grid, epsilon=1.0, method="curve", rng=rng)
+        >>> found.population_interval()
+        Interval(low=39.0, high=41.0)
+        """
+        return self._interval(level, n, 1.0)
+
+    def probability_interval(self, level: float = 0.95, *, n: int | None = None) -> Interval[Any]:
+        """Return of which quantiles of the records the values may be the exact ones.
+
+        Parameters
+        ----------
+        level, n
+            As in ``interval``.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high`` within [0, 1], of the shape of the probabilities, which lie
+            between them. At some probability between them, the quantile of the records lies in
+            the cell that ends with the value.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``interval``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 2**16)
+        >>> found = dp.quantiles(rng.normal(40, 12, 5000), 0.5, grid, epsilon=1.0, rng=rng)
+        >>> [round(end, 3) for end in found.probability_interval()]
+        [0.49, 0.51]
+        """
+        p = np.asarray(self.probabilities, np.float64)
+        if self.curve is not None:
+            self._records(n)
+            low, high = self.curve.band(level)
+            cells = self._cells().reshape(p.shape)
+            low, high = low[cells], np.append(0.0, high)[cells]  # of the cell's end, and beginning
+        else:
+            at = np.searchsorted(np.unique(p), p)
+            low, high = (end[at] for end in self._drawn(level, n, 0.0))
+        ends = np.minimum(p, np.maximum(low, 0.0)), np.maximum(p, np.minimum(high, 1.0))
+        return Interval(*map(float_or_array, ends))
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return a pandas DataFrame with a row for each probability.
+
+        Parameters
+        ----------
+        level
+            Of the confidence intervals, between 0 and 1.
+
+        Returns
+        -------
+        pandas.DataFrame
+            (m, 4), with the columns ``probability``, ``value``, and ``low`` and ``high`` of
+            ``interval(level)``; without these two where they are not known.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 10, 10)
+        >>> found = dp.quantiles([1, 2, 3, 4, 5] * 20, [0.25, 0.75], grid, epsilon=50.0)
+        >>> print(found.to_frame())
+           probability  value  low  high
+        0         0.25    2.0  1.0   2.0
+        1         0.75    4.0  3.0   4.0
+        """
+        columns = {"probability": np.ravel(self.probabilities), "value": np.ravel(self.values)}
+        _check.proportion("level", level)
+        with suppress(ParameterError):
+            ends = self.interval(level)
+            columns |= {"low": np.ravel(ends.low), "high": np.ravel(ends.high)}
+        return frame_of(columns)
 
     def _choices(self) -> Mapping[str, Any]:
-        return {"n": self.n}
+        known = {} if self.grid is None else {"grid": self.grid}
+        return {**known, "n": self.n}
+
+    def _readings(self, level: float) -> list[Rows]:
+        try:
+            ends = map(np.ravel, self.interval(level))
+        except ParameterError:
+            return Stored._readings(self, level)
+        read = zip(np.ravel(self.probabilities), np.ravel(self.values), *ends, strict=True)
+        rows = [(f"quantile {p:g}", value, (low, high)) for p, value, low, high in read]
+        return [with_intervals(level, rows)]
+
+    def _interval(self, level: float, n: int | None, sampling: float) -> Interval[Any]:
+        """Return intervals for noise and this multiple of the sampling variance."""
+        if self.curve is not None:
+            self._records(n)
+            curve, p = self.curve, self.probabilities
+            of = curve.population_quantile_interval if sampling else curve.quantile_interval
+            return of(p, level)
+        low, high = self._drawn(level, n, sampling)
+        assert self.grid is not None  # otherwise _drawn has refused
+        p, cells = np.asarray(self.probabilities, np.float64), self._cells()
+        known = cells[np.unique(np.ravel(p), return_index=True)[1]]
+        low, high = np.append(low, 1.0), np.append(high, 1.0)
+        between = [reached_in(low, high, share) for share in p.ravel().tolist()]
+        first, last = np.transpose(between).reshape(2, *p.shape)
+        whole = self.grid.of_integers
+        starts, stops = np.append(0, known), np.append(known, self.grid.size - 1)
+        ends = cell_span(starts[first], stops[last], self.grid, whole)
+        return Interval(*map(float_or_array, ends))
+
+    def _drawn(
+        self, level: float, n: int | None, sampling: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of intervals for F at the distinct quantiles that were drawn."""
+        level, records = _check.proportion("level", level), self._records(n)
+        if self.grid is None or self.method != "recursion":
+            raise ParameterError("grid", self.grid, "must be known: earlier files lack it")
+        shares, first = np.unique(np.ravel(self.probabilities), return_index=True)
+        cells, privacy = self._cells()[first], self.privacy
+        relation: Any = privacy.neighbours
+        budget = Allowance.checked(privacy.epsilon, privacy.rho, relation)
+        cuts = planned(shares.tolist(), budget)
+        targets, off = reaches(cuts, cells, self.grid.size, records, (1.0 - level) / 2)
+        exact = targets / records
+        sampled = deviations(level) * np.sqrt(sampling * exact * (1.0 - exact) / records)
+        reach = np.hypot(off / records, sampled)
+        return exact - reach, exact + reach
+
+    def _records(self, n: int | None) -> int:
+        """Return the number of records, which the caller may have to state."""
+        if self.n is None and self.curve is None:
+            if n is None:
+                raise ParameterError("n", n, "must be given: it is not public")
+            return _check.integer("n", n, 1, MOST_COUNTED)
+        if n is not None:
+            raise ParameterError("n", n, "must be None: it is known")
+        return self.curve.n if self.n is None and self.curve is not None else int(self.n or 0)
+
+    def _cells(self) -> NDArray[np.int64]:
+        """Return the cells of which the values are the ends, (m,)."""
+        assert self.grid is not None
+        ends, values = self.grid.positions, np.ravel(self.grid.points("values", self.values))
+        nearest: NDArray[np.int64] = np.searchsorted(ends[:-1] / 2 + ends[1:] / 2, values)
+        return nearest
 
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)
@@ -302,20 +540,21 @@ def _release(
         raise ParameterError("values", given, f"must hold at most {MOST_COUNTED} records")
     with releasing(budget.privacy, "quantiles", rng) as privacy:
         if method == "curve":
-            cells = _of_curve(counts, asked, grid, rng)
+            curve = _curve(counts, asked, grid, rng)
+            cells = crossings(curve.counts, curve.n, asked.distinct)
         else:
-            cells = drawn_cells(counts, asked.cuts, source(rng))
+            curve, cells = None, drawn_cells(counts, asked.cuts, source(rng))
     warn_of_quantiles(grid, asked.distinct, cells)
     places = grid.positions[cells[np.searchsorted(asked.distinct, asked.probabilities)]]
     values = float_or_array(grid.shown(places))
     shares: Any = float_or_array(asked.probabilities)
-    return Quantiles(shares, values, n, privacy, method)
+    return Quantiles(shares, values, n, privacy, method, grid=grid, curve=curve)
 
 
-def _of_curve(
+def _curve(
     counts: NDArray[np.int64], asked: Asked, grid: Grid, rng: np.random.Generator | None
-) -> NDArray[np.int64]:
-    """Return the first cells in which the default curve reaches the distinct probabilities."""
-    curve = raw_release(counts, grid, partial(most_accurate, grid.size, asked.budget), rng)
-    monotone = curve.isotonic()
-    return crossings(monotone.counts, monotone.n, asked.distinct)
+) -> CDF:
+    """Return the default curve, made monotone."""
+    return raw_release(
+        counts, grid, partial(most_accurate, grid.size, asked.budget), rng
+    ).isotonic()

@@ -30,6 +30,7 @@ from dpcore.mechanisms import (
     with_simulated_deviation,
 )
 from dpcore.releases.hosmer_lemeshow import arcsine_grid
+from dpcore.releases.quantiles import quantiles_from_counts
 from dpcore.statistics import (
     ROC,
     classifier,
@@ -69,6 +70,17 @@ SHAPES = [
     "rough",
 ]
 WEIGHTS = {shape.name: shape.weights for shape in SYNTHETIC}
+FINE, QUARTILES, ALONE_RUNS = 2**16, np.array([0.25, 0.5, 0.75]), 40
+OF_FINE = [
+    "normal, wide",
+    "exponential",
+    "20 clumps",
+    "10 spikes",
+    "half at one value",
+    "8 steps",
+    "64 integers",
+    "Zipf, in order",
+]
 
 
 def scored(kind: str, n: int, rng: Rng) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -179,6 +191,65 @@ def of_quantiles_and_means(results: studies.Results) -> list[str]:
     return pivot(results, {"shape": "{}", "curve": "{}"}, {"n": "n = {:,}"}, cell)
 
 
+@cache
+def likely(shape: str) -> NDArray[np.float64]:
+    """Return the probabilities of the fine cells."""
+    weights = WEIGHTS[shape](FINE)
+    assert weights is not None
+    return np.asarray(weights / weights.sum())
+
+
+@studies.study({"shape": OF_FINE, "method": ["recursion", "curve"], "n": [1000, 10_000, 100_000]})
+def quantiles_alone(shape: str, method: Any, n: int, rng: Rng) -> dict[str, float]:
+    """Return how many intervals of three quartiles cover, and what share of records is inside."""
+    counts = rng.multinomial(n, likely(shape))
+    share = np.append(0, np.cumsum(counts)) / n
+    grid = dp.Grid.integers(0, FINE - 1)
+    release = quantiles_from_counts(counts, QUARTILES, grid, epsilon=1.0, method=method, rng=rng)
+    found: dict[str, float] = {}
+    for whose, of, interval in (
+        ("own", share[1:], release.interval),
+        ("population", np.cumsum(likely(shape)), release.population_interval),
+    ):
+        true = np.searchsorted(of, QUARTILES - 1e-12)
+        low, high = (np.asarray(end).astype(np.int64) for end in interval(LEVEL))
+        inside = (low <= true) & (true <= high)
+        found |= {f"{whose}, {p:g}": each for p, each in zip(QUARTILES, inside, strict=True)}
+        found[f"{whose}, width"] = float(np.median(share[high + 1] - share[low]))
+    at = np.asarray(release.values).astype(np.int64)
+    least, most = release.probability_interval(LEVEL)
+    found["probability"] = float(np.mean((share[at] <= most) & (least <= share[at + 1])))
+    found["probability, width"] = float(np.median(most - least))
+    return found
+
+
+def of_quantiles_alone() -> list[str]:
+    """Return the section on quantiles that are released alone."""
+    results = run(quantiles_alone, ALONE_RUNS)
+
+    def cell(**at: Any) -> str:
+        texts = []
+        for whose in ("own", "population"):
+            shares = [results.array(f"{whose}, {p:g}", **at).mean() for p in QUARTILES]
+            width = np.median(results.array(f"{whose}, width", **at))
+            texts.append(f"{np.mean(shares):.0%} ({min(shares):.0%}), {width:.2g}")
+        known = results.array("probability", **at).mean()
+        width = np.median(results.array("probability, width", **at))
+        return "; ".join([*texts, f"{known:.0%}, {width:.2g}"])
+
+    return parts(
+        "## Quantiles alone",
+        "The intervals are `dp.quantiles(...).interval()` of the three quartiles, over"
+        f" {FINE:,} cells with epsilon = 1, for {replicates(results)} releases of each case, each"
+        " of new records: how many contain the quartile, in brackets for the quartile with the"
+        " lowest share, and what share of the records is between the ends (medians). After the"
+        " semicolon are the same for `population_interval()`, and then how many of"
+        " `probability_interval()` contain a probability at which the released value is exact, and"
+        " their width.",
+        pivot(results, {"shape": "{}", "method": "{}"}, {"n": "n = {:,}"}, cell),
+    )
+
+
 def main() -> None:
     """Run, and write."""
     of_areas, of_bands = run(areas, RUNS), run(bands, 1, quick=1)
@@ -245,6 +316,7 @@ def main() -> None:
         " mean. All curves except the raw ones are made monotone. The default here is DAWA, whose"
         " noise is known at the ends of buckets.",
         of_quantiles_and_means(of_others),
+        of_quantiles_alone(),
         *of_classifiers(),
         *of_rare_values(),
     )

@@ -206,7 +206,12 @@ call(dp.report, results=MEAN, level=0.9)
 call(dp.chi_square_test, counts=CATEGORIES, other=[0.5, 0.5], simulations=19)
 call(dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")).interval, level=0.9)
 call(CATEGORIES.interval, level=0.9)
+DRAWN = dp.quantiles(SCORES, [0.5], GRID, epsilon=1.0, neighbours="add-or-remove-one")
+call(DRAWN.interval, level=0.9, n=5)
+call(DRAWN.population_interval, level=0.9, n=5)
+call(DRAWN.probability_interval, level=0.9, n=5)
 for known in (
+    DRAWN,
     CATEGORIES,
     dp.Count(5, 1.5, dp.Privacy(1.0, neighbours="add-or-remove-one")),
     MEAN,

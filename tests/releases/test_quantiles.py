@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -233,3 +234,147 @@ def test_the_number_of_too_many_records_is_not_told_where_it_is_private():
                 counts, 0.5, GRID, epsilon=1.0, neighbours=neighbours, method="recursion"
             )
         assert (str(counts.sum()) in str(caught.value)) == is_told
+
+
+# --- intervals
+
+SPIKES = np.bincount(np.repeat([3, 20, 21, 50], [300, 250, 200, 251]), minlength=64)
+ALL_AT_ONE = np.bincount(np.repeat([5, 40], [500, 501]), minlength=64)
+GAP = np.bincount(np.arange(1000) % 10 + np.repeat([2, 50], 500), minlength=64)
+EVEN = np.full(64, 20)
+
+
+def cells_of(counts, p):
+    return np.searchsorted(np.cumsum(counts), counts.sum() * np.array(p) - 1e-9)
+
+
+@pytest.mark.parametrize("counts", [SPIKES, ALL_AT_ONE, GAP, EVEN])
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_intervals_cover_wherever_the_records_are(counts, method):
+    p = [0.3, 0.45, 0.5, 0.55, 0.8]
+    ends, true = np.append(0.0, GRID.thresholds), cells_of(counts, p)
+    shares = np.append(0.0, np.cumsum(counts)) / counts.sum()
+    missed, narrow = 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        found = quantiles_from_counts(counts, p, GRID, epsilon=4.0, method=method, rng=rng)
+        low, high = found.interval()
+        missed += np.sum((low > ends[true]) | (high < ends[true + 1]))
+        narrow += np.sum(high - low < 100.0)
+        least, most = found.probability_interval()
+        assert np.all((least >= 0) & (least <= p) & (p <= most) & (most <= 1))
+        at = np.searchsorted(GRID.thresholds, found.values)
+        missed += np.sum((shares[at + 1] < least) | (shares[at] > most))
+    assert missed <= 20  # of 400
+    assert narrow >= 40
+
+
+def test_intervals_by_recursion_end_at_other_quantiles():
+    counts, p = EVEN * 100, [0.25, 0.5, 0.75]
+    found = quantiles_from_counts(counts, p, GRID, epsilon=5.0, method="recursion", rng=generator())
+    (first, middle, last), (low, high) = found.values, found.interval()
+    cell = 100 / 64
+    assert low.tolist() == [0.0, first - cell, middle - cell]
+    assert high.tolist() == [middle, last, 100.0]
+    assert np.array_equal(found.population_interval().low, low)
+    few = quantiles_from_counts(EVEN, p, GRID, epsilon=0.1, method="recursion", rng=generator())
+    assert few.interval().high.tolist() == [100.0, 100.0, 100.0]
+    assert few.probability_interval() == dp.Interval(*map(pytest.approx, ([0] * 3, [1] * 3)))
+
+
+def test_sampling_widens_the_intervals_of_a_population():
+    p = [0.44, 0.5, 0.56]
+    how = {"epsilon": 1e4, "method": "recursion", "rng": generator()}
+    found = quantiles_from_counts(EVEN, p, GRID, **how)  # 1,280 records; sampling: +- 0.027
+    narrow, wide = found.interval(0.95), found.population_interval(0.99999)
+    assert narrow.high[1] == found.values[2]
+    assert wide.high[1] == 100.0
+
+
+def test_intervals_off_a_curve_are_those_of_the_curve():
+    found = quantiles(VALUES, [0.9, 0.1, 0.5], GRID, epsilon=1.0, method="curve", rng=generator())
+    assert isinstance(found.curve, dp.CDF)
+    asked = found.probabilities
+    assert np.array_equal(found.interval(0.9), found.curve.quantile_interval(asked, 0.9))
+    of_all = found.curve.population_quantile_interval(asked)
+    assert np.array_equal(found.population_interval(), of_all)
+    assert np.array_equal(found.curve.quantile(asked, method="inverted_cdf"), found.values)
+
+
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_intervals_of_times_and_of_one_number(method):
+    days = dp.Grid.days("2024-01-01", "2024-12-31")
+    dates = np.datetime64("2024-03-01") + np.arange(200)
+    how = {"epsilon": 20.0, "method": method, "rng": generator()}
+    found = quantiles(dates, 0.5, days, **how)
+    low, high = found.interval()
+    assert low <= found.values <= high
+    assert low.dtype == high.dtype == np.dtype("M8[D]")
+    least, most = found.probability_interval()
+    assert isinstance(least, float)
+    assert least < 0.5 < most or method == "curve"
+    no_lower = dp.Grid(np.arange(1.0, 65.0))
+    assert quantiles(VALUES, 0.5, no_lower, **how).interval().low == (
+        -np.inf if method == "recursion" else pytest.approx(48, abs=4)
+    )
+
+
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_files_keep_what_intervals_need(method):
+    found = quantiles(VALUES, [0.2, 0.5], GRID, epsilon=3.0, method=method, rng=generator())
+    again = Quantiles.from_json(found.to_json())
+    assert again == found
+    assert np.array_equal(again.interval(), found.interval())
+    assert (again.curve is None) == (method == "recursion")
+
+
+def test_earlier_files_have_no_intervals():
+    found = quantiles(VALUES, [0.5], GRID, epsilon=3.0, method="recursion", rng=generator())
+    old = Quantiles(found.probabilities, found.values, 1001, found.privacy, "recursion")
+    with pytest.raises(dp.ParameterError, match="grid must be known"):
+        old.interval()
+    assert list(old.to_frame()) == ["probability", "value"]
+    assert "0.5" in dp.report(old)
+
+
+def test_the_number_of_records_is_asked_for_where_it_is_not_public():
+    how = {"epsilon": 3.0, "neighbours": "add-or-remove-one", "rng": generator()}
+    found = quantiles(VALUES, [0.5], GRID, method="recursion", **how)
+    with pytest.raises(dp.ParameterError, match="n must be given: it is not public"):
+        found.interval()
+    assert list(found.to_frame()) == ["probability", "value"]
+    few, many = found.probability_interval(n=100), found.probability_interval(n=1000)
+    assert few.low < many.low < 0.5 < many.high < few.high
+    of_curve = quantiles(VALUES, [0.5], GRID, method="curve", **how)
+    assert of_curve.interval().low < of_curve.values
+    for known in (of_curve, quantiles(VALUES, [0.5], GRID, epsilon=3.0)):
+        with pytest.raises(dp.ParameterError, match="n must be None: it is known"):
+            known.interval(n=7)
+
+
+@pytest.mark.parametrize("name", ["interval", "population_interval", "probability_interval"])
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_bad_levels(name, method):
+    found = quantiles(VALUES, [0.5], GRID, epsilon=3.0, method=method)
+    with pytest.raises(dp.ParameterError, match="level"):
+        getattr(found, name)(1.0)
+
+
+def test_frames_and_reports_have_the_intervals():
+    found = quantiles(VALUES, [0.5, 0.2, 0.5], GRID, epsilon=9.0, method="curve", rng=generator())
+    frame = found.to_frame(0.8)
+    assert list(frame) == ["probability", "value", "low", "high"]
+    assert np.array_equal(frame[["low", "high"]].to_numpy().T, found.interval(0.8))
+    low, _high = found.interval()
+    assert f"{low[1]:.4g}"[:4] in dp.report(found)
+
+
+def test_a_curve_must_fit():
+    found = quantiles(VALUES, [0.5], GRID, epsilon=3.0, method="curve")
+    for change in ({"method": "recursion"}, {"grid": dp.Grid([1, 2])}):
+        with pytest.raises(dp.ParameterError, match="curve"):
+            replace(found, **change)
+    with pytest.raises(dp.DtypeError, match="curve"):
+        replace(found, curve=3)
+    with pytest.raises(dp.DtypeError, match="grid"):
+        replace(found, curve=None, grid=3)
