@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpcore.kernels.selection import cuts as kernels
 from dpcore.mechanisms import cuts as module
-from dpcore.mechanisms.cuts import drawn_cells, places_of, planned
+from dpcore.mechanisms.cuts import drawn_cells, places_of, planned, reaches
 from dpcore.mechanisms.selection import last_class
 from dpcore.noise.sources import source
 from dpcore.privacy.allowance import Allowance
@@ -133,3 +133,17 @@ def test_many_records_in_one_cell_are_divided():
 
 def test_places_of_cells():
     assert [places_of(size) for size in (1, 2**16, 2**16 + 1, 2**24)] == [2**14, 2**14, 2**13, 64]
+
+
+def test_how_far_off_draws_are_at_most():
+    budget = Allowance.checked(1, None, "replace-one")
+    targets, off = reaches(planned([0.5], budget), np.array([7]), 64, 1000, 0.05)
+    assert targets == [500.0]
+    assert off == pytest.approx(np.log(64 * 2**14 / 0.05) / 0.5 + 1000 / 2**14)
+    # Of three, the outer ones are in cells 0 to 7 and 7 to 63, with half of the middle one's error.
+    targets, off = reaches(planned([0.25, 0.5, 0.75], budget), np.array([3, 7, 9]), 64, 1000, 0.1)
+    assert targets.tolist() == [250.0, 500.0, 750.0]
+    assert off[1] == pytest.approx(np.log(64 * 2**14 / 0.05) / 0.25 + 1000 / 2**14)
+    own = [np.log(cells * 2**14 / 0.05) / 0.25 + 1000 / 2**14 for cells in (8, 57)]
+    assert off[[0, 2]] == pytest.approx(np.array(own) + off[1] / 2)
+    assert reaches(planned([0.5], budget), np.array([0]), 64, 10, 0.05)[1] == [10.0]
