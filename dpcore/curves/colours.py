@@ -20,6 +20,7 @@ __all__ = [
     "SKY",
     "TELLING",
     "VERMILION",
+    "WHITE",
 ]
 
 BLUE: Final = "#0072B2"
@@ -29,6 +30,7 @@ PURPLE: Final = "#CC79A7"
 ORANGE: Final = "#E69F00"
 SKY: Final = "#56B4E9"
 BLACK: Final = "#000000"
+WHITE: Final = "#FFFFFF"  # in place of black on a dark ground
 TELLING: Final = (
     BLUE,
     VERMILION,

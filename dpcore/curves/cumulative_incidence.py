@@ -273,7 +273,8 @@ class CumulativeIncidence(EventRow):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['1', '2']
         """
-        from .plots import axes, drawable, shortly
+        from .legible import legend, named
+        from .plots import axes, corner, drawable, shortly
 
         _check.flag("stacked", stacked)
         ax = axes(ax)
@@ -290,11 +291,10 @@ class CumulativeIncidence(EventRow):
                     ax.step(x, own, where="post", **{"label": name, **style})
                 else:
                     ax.plot(x, own, **{"label": name, **style})
-        ax.set_xlabel(f"duration ({unit})" if unit else "duration")
-        ax.set_ylabel("share with the event up to then")
+        named(ax, f"duration ({unit})" if unit else "duration", "share with the event up to then")
         ax.set_ylim(0.0, 1.02)
-        legend = ax.legend(loc="upper left", title=shortly(self.privacy), framealpha=0.9)
-        for entry in legend.get_texts():
+        place = "upper left" if stacked else corner(x, shares.max(axis=0))
+        for entry in legend(ax, place, title=shortly(self.privacy)).get_texts():
             entry.set_parse_math(False)  # a dollar sign in a label is no mathematics
         return ax
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import mode
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy, within_group
-from . import arrow, colours, forms
+from . import arrow, forms
 from .by_groups import LABEL, ByGroups
 from .cdf import CDF
 from .confidence import Interval, deviations
@@ -22,7 +23,8 @@ from .distances import Distance, rows_from
 from .field_tables import Rows
 from .frames import frame_of, labels_in_frame, thresholds_in_frame
 from .inversion import Method, QuantileMethod
-from .plots import drawable, one_legend
+from .legible import tell_apart
+from .plots import corner, drawable, one_legend
 from .readings import Reading, readable, with_intervals
 from .rows import CurveRows
 from .smoothing import Norm
@@ -443,7 +445,7 @@ class GroupedCDF(ByGroups[CDF]):
         figure, grid = pyplot.subplots(down, across, figsize=size, layout="constrained", **how)
         axes = grid.ravel()
         for at, (ax, (group, curve)) in enumerate(zip(axes, self.items(), strict=False)):
-            ax.set_prop_cycle(**colours.LINES)
+            tell_apart(ax)
             curve.plot(ax, level=level, **line)
             ax.set_title(drawable(str(group)), parse_math=False)
             if at % across:
@@ -460,7 +462,8 @@ class GroupedCDF(ByGroups[CDF]):
         """Draw all curves on given axes, with the cost of all together above the legend."""
         for group, curve in self.items():
             curve.plot(ax, level=level, **{"label": str(group), **line})
-        return one_legend(ax, self.privacy)
+        places = [corner(curve.grid.positions, curve.counts / curve.n) for curve in self.values()]
+        return one_legend(ax, self.privacy, mode(places))
 
 
 def of_group(curve: CDF) -> CDF:

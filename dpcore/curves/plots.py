@@ -14,6 +14,7 @@ from .. import _check
 from ..errors import ParameterError
 from . import colours
 from .confidence import deviations
+from .legible import dated, every, legend, named, shade, tell_apart, thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,7 @@ __all__ = [
     "Reals",
     "axes",
     "check_reach",
+    "corner",
     "covered",
     "drawable",
     "one_legend",
@@ -40,13 +42,15 @@ __all__ = [
     "shortly",
 ]
 
+Corner = Literal["lower left", "lower right", "upper left", "upper right"]
 Reals = NDArray[np.float64]
 
 _IN_BAND: Final = 501  # places at which a band against noisy places is drawn
 _HIGHEST: Final = 1.5  # how many times as high as all bars a line may be
 _WIDE: Final = 6  # so many labels of groups have room beside each other
+_USUAL, _SMALL, _LEAST = 10.0, 8.5, 7.0  # the heights of fonts, in points
 _NOT_KNOWN: Final = "no band: the noise is not known"
-_FROM_0_TO_1: Final = "no band: the {} is from 0 to 1"
+_FROM_0_TO_1: Final = "no band: the {}\nis from 0 to 1"
 _EVERYWHERE: Final = 0.95  # a band of so much of the square says nothing
 _DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
 _FARTHEST: Final = 1e307  # Matplotlib has room beside places, and multiplies steps of ticks by 10
@@ -121,17 +125,17 @@ def plot_steps(
             high[at],
             step="post",
             color=steps.get_color(),
-            alpha=0.2,
+            alpha=shade(ax),
             linewidth=0,
             label=_once(ax, covered),
         )
-    if x.dtype.kind == "M":  # short dates do not overlap
-        dates: Any = _check.extra("matplotlib.dates", "plotting", "plot")
-        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
-    ax.set_xlabel("value")
-    ax.set_ylabel("share of records at most this")
+    if x.dtype.kind == "M":
+        dated(ax)
+    else:
+        thousands(ax, float(np.max(np.abs(x), initial=0.0)))
+    named(ax, "value", "share of records at most this")
     ax.set_ylim(-0.02, 1.02)
-    return _with_legend(ax, "lower right")
+    return _with_legend(ax, corner(x, y))
 
 
 def plot_survival(
@@ -169,27 +173,30 @@ def plot_survival(
     colour = drawn.get_color()
     where: Any = None if linear else "post"
     told = _once(ax, covered)
-    ax.fill_between(x, *band, step=where, color=colour, alpha=0.2, linewidth=0, label=told)
+    look: dict[str, Any] = {"color": colour, "alpha": shade(ax), "linewidth": 0}
+    ax.fill_between(x, *band, step=where, label=told, **look)
     ax.set_xlim(float(x[0]), float(x[-1]))
     ticks: Any = [place for place in ax.get_xticks() if x[0] <= place <= x[-1]]
     ax.set_xticks(ticks)
+    thousands(ax, float(x[-1]))
     row = sum(text.get_gid() == _AT_RISK for text in ax.texts)
+    numbers = [number for number in map(at_risk, ticks) if number]
     where_to: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
     if row == 0:
         start = (0.0, 0.0)
         title: Any = {"xycoords": "axes fraction", "ha": "right", "fontsize": "small"}
-        ax.annotate("at risk", start, (-18, -_BELOW), **title, **where_to)
+        beside = -3.0 * max(len(numbers[0]), 4) - 6.0  # left of the first number
+        ax.annotate("at risk", start, (beside, -_BELOW), **title, **where_to)
     below = (0, -_BELOW - _ROW_AT_RISK * row)
-    numbers = [number for number in map(at_risk, ticks) if number]
-    for place, number in zip(ticks, numbers, strict=False):
+    step = every(ax, len(ticks), numbers, _SMALL)
+    for place, number in zip(ticks[::step], numbers[::step], strict=False):
         gid = _AT_RISK if place == ticks[0] else None  # one of each row
         at = (place, 0.0)
         style = {"xycoords": ax.get_xaxis_transform(), "ha": "center", "fontsize": "small"}
         ax.annotate(number, at, below, color=colour, gid=gid, **style, **where_to)
-    ax.set_xlabel("duration")
-    ax.set_ylabel("share without the event")
+    named(ax, "duration", "share without the event")
     ax.set_ylim(-0.02, 1.02)
-    return _with_legend(ax, "upper right")
+    return _with_legend(ax, "lower left" if corner(x, curve) == "lower right" else "upper right")
 
 
 def plot_box(
@@ -220,7 +227,7 @@ def plot_box(
     ax = axes(ax)
     ax.bxp([box], positions=[position], **{"widths": 0.5, **style})
     if not ax.get_ylabel():  # a caller may have named the values
-        ax.set_ylabel("value")
+        ax.set_ylabel("value", wrap=True)
     return ax
 
 
@@ -271,7 +278,7 @@ def plot_rates(
     else:
         at_once = _once(ax, covered(level, at_once=True))
         boxes = edges[:-1], band[1] - band[0], np.diff(edges), band[0]
-        ax.bar(*boxes, align="edge", alpha=0.2, linewidth=0, color=color, label=at_once)
+        ax.bar(*boxes, align="edge", alpha=shade(ax), linewidth=0, color=color, label=at_once)
     for deviation, (thickness, opacity, of) in zip(spread, looks, strict=False):
         reach = width * deviation[some]
         low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
@@ -285,10 +292,9 @@ def plot_rates(
     below.bar(edges[:-1], counts, np.diff(edges), align="edge", color=color, **look)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-    ax.set_ylabel("share of positives")
+    named(ax, "", "share of positives")
     ax.tick_params(labelbottom=False)
-    below.set_ylabel("records")
-    below.set_xlabel("score")
+    named(below, "score", "records")
     return _with_legend(ax, "upper left")
 
 
@@ -330,15 +336,14 @@ def plot_path(
             np.append(above_x, below_x[::-1]),
             np.append(above_y, below_y[::-1]),
             color=drawn.get_color(),
-            alpha=0.2,
+            alpha=shade(ax),
             linewidth=0,
             label=_once(ax, covered),
         )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_aspect("equal")
-    ax.set_xlabel("false positive rate")
-    ax.set_ylabel("true positive rate")
+    named(ax, "false positive rate", "true positive rate")
     return _with_legend(ax, "lower right")
 
 
@@ -379,13 +384,12 @@ def plot_precision(
     else:
         places = np.linspace(0.0, 1.0, _IN_BAND)
         low, high = _over_noisy_places(places, *band)
-        look = {"color": drawn.get_color(), "alpha": 0.2, "linewidth": 0}
+        look = {"color": drawn.get_color(), "alpha": shade(ax), "linewidth": 0}
         ax.fill_between(places, low, high, label=_once(ax, covered), **look)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_aspect("equal")
-    ax.set_xlabel("recall")
-    ax.set_ylabel("precision")
+    named(ax, "recall", "precision")
     middle = min(int(np.searchsorted(recall, 0.5)), recall.size - 1)
     return _with_legend(ax, "lower left" if precision[middle] > 0.5 else "upper right")
 
@@ -456,10 +460,11 @@ def plot_bars(
     told = [f"{low:.2g}\n{high:.2g}" for low, high in pairwise(edges)]
     if not is_low:
         told = [f"{text}\n{size:,.0f}" for text, size in zip(told, sizes, strict=True)]
-    ax.set_xticks(places, told, fontsize="x-small" if places.size > _WIDE else None)
+    small = places.size > _WIDE
+    step = every(ax, places.size + 1, told, _LEAST if small else _USUAL)
+    ax.set_xticks(places[::step], told[::step], fontsize="x-small" if small else None)
     below = "" if is_low else "; all records"
-    ax.set_xlabel(f"predicted probability, from and to{below}")
-    ax.set_ylabel("records in the group")
+    named(ax, f"predicted probability, from and to{below}", "records in the group")
     before = ax.get_ylim()[1] if len(ax.containers) > 1 else 0.0
     ax.set_ylim(0.0, max(before, 1.5 * highest))  # the legend is above the bars
     return _with_legend(ax, "upper left")
@@ -480,17 +485,20 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
         _check.instance("ax", ax, kind, "must be one Axes of Matplotlib, or None")
         return ax
     pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-    new: Axes = pyplot.subplots(figsize=figsize, layout="constrained" if figsize else None)[1]
-    new.set_prop_cycle(**colours.LINES)
+    new: Axes = pyplot.subplots(figsize=figsize, layout="constrained")[1]
+    tell_apart(new)
     return new
 
 
-def one_legend(
-    ax: Axes, privacy: Privacy, place: Literal["lower right", "upper right"] = "lower right"
-) -> Axes:
+def corner(x: Reals, y: Reals) -> Corner:
+    """Return the corner that a curve that rises from 0 to 1 leaves free, by its height halfway."""
+    middle = int(np.searchsorted(x, x[0] + (x[-1] - x[0]) / 2))
+    return "upper left" if y[middle] < 0.5 else "lower right"
+
+
+def one_legend(ax: Axes, privacy: Privacy, place: Corner = "lower right") -> Axes:
     """Return axes with a legend of groups, and the cost of all together above it."""
-    legend = ax.legend(loc=place, title=shortly(privacy), framealpha=0.9)
-    for text in legend.get_texts():
+    for text in legend(ax, place, title=shortly(privacy)).get_texts():
         text.set_parse_math(False)  # a dollar sign in a name is no mathematics
     return ax
 
@@ -558,12 +566,10 @@ def _diagonal(ax: Axes, label: str) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=label)
 
 
-def _with_legend(
-    ax: Axes, place: Literal["lower left", "lower right", "upper left", "upper right"]
-) -> Axes:
+def _with_legend(ax: Axes, place: Corner) -> Axes:
     """Return the axes with a legend of everything on them."""
     if _taken(ax):  # a caller may have removed the labels
-        ax.legend(loc=place, framealpha=0.9, edgecolor="none")
+        legend(ax, place, edgecolor="none")
     return ax
 
 
@@ -607,8 +613,8 @@ def plot_table(
     assert ax.figure is not None
     ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
     ax.set_title(title)
-    ax.set_xlabel(drawable(names[0]), parse_math=False)
-    ax.set_ylabel(drawable(names[1]), parse_math=False)
+    ax.set_xlabel(drawable(names[0]), parse_math=False, wrap=True)
+    ax.set_ylabel(drawable(names[1]), parse_math=False, wrap=True)
     return ax
 
 
@@ -635,7 +641,7 @@ def plot_residuals(
         Axes, or None for new ones; arguments of ``Axes.scatter``.
     """
     ax = axes(ax)
-    ax.axhline(0.0, color="0.4", linewidth=1, linestyle="--")
+    ax.axhline(0.0, color="0.5", linewidth=1, linestyle="--")
     if points is not None:
         size = min(12.0, 30_000.0 / max(len(points), 1))
         shown = {"s": max(size, 0.5), "alpha": 0.5, **style}
@@ -645,6 +651,5 @@ def plot_residuals(
     ax.set_xlim(*predicted_range)
     ax.set_ylim(*residual_range)
     ax.set_title(title)
-    ax.set_xlabel("predicted value")
-    ax.set_ylabel("residual")
+    named(ax, "predicted value", "residual")
     return ax

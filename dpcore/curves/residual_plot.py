@@ -150,9 +150,9 @@ class ResidualPlot(Stored):
         >>> ends = {"predicted_range": (-2, 2), "residual_range": (-2, 2)}
         >>> ax = dp.residual_plot(x, errors, epsilon=8.0, **ends, cells=8).plot(kind="density")
         >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
-        ('predicted value', 'residual', 'epsilon = 8 (replace-one)')
+        ('predicted value', 'residual', 'private, epsilon = 8')
         """
-        from .plots import plot_residuals
+        from .plots import plot_residuals, shortly
 
         _check.choice("kind", kind, Kind)
         if kind == "density":
@@ -160,7 +160,7 @@ class ResidualPlot(Stored):
             style = {}
         points = self.points if kind == "scatter" else None
         ends = self.predicted_range, self.residual_range
-        return plot_residuals(points, *ends, f"{self.privacy}", ax=ax, style=style)
+        return plot_residuals(points, *ends, shortly(self.privacy), ax=ax, style=style)
 
     @classmethod
     def from_json(cls, text: str, rng: np.random.Generator | None = None) -> ResidualPlot:

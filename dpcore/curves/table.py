@@ -358,16 +358,16 @@ class Table(Stored):
         >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
         >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
         >>> found.plot().get_title()
-        'epsilon = 50 (replace-one)'
+        'private, epsilon = 50'
         """
-        from .plots import check_reach, plot_table
+        from .plots import check_reach, plot_table, shortly
 
         for grid in (self.grid.x, self.grid.y):
             check_reach(edges_of(grid))
         table = self if self.row.is_monotone else self.isotonic()
         edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)
         names = self.names[0] or "x", self.names[1] or "y"
-        return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
+        return plot_table(table.counts, *edges, shortly(self.privacy), names, ax=ax, style=style)
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers of the row's cells, in their places in the table."""

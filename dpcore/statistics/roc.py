@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -582,6 +583,7 @@ class ROC(Stored):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['guessing', 'not private, AUC = 0.750', '95% band for the noise']
         """
+        from ..curves.legible import in_two_lines
         from ..curves.plots import covered, plot_path, shortly
 
         if band is not None:
@@ -595,7 +597,7 @@ class ROC(Stored):
             outline = (ends.fpr_low, ends.tpr_high), (ends.fpr_high, ends.tpr_low)
         name = ""
         if "label" not in line:  # areas take time
-            name = f"{shortly(self.privacy)}, {self._area_told(level)}"
+            name = in_two_lines(shortly(self.privacy), self._area_told(level))
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, covered=told, style=line)
 
     def _area_told(self, level: float) -> str:
@@ -604,7 +606,10 @@ class ROC(Stored):
         if self.curves.grid.size > _MOST_CELLS_IN_A_LEGEND:
             return area
         low, high = self.auc_interval(level)
-        return area if low == high else f"{area} ({low:.3f} to {high:.3f})"
+        if low == high:
+            return area
+        digits = min(max(3, -math.floor(math.log10(high - low))), 9)
+        return f"AUC = {self.auc:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
     def plot_precision_recall(
         self,

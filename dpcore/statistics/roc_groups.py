@@ -120,11 +120,12 @@ class GroupedROC(ByGroups[ROC]):
         >>> [text.get_text().partition(" (")[0] for text in ax.get_legend().get_texts()]
         ['guessing', 'a, AUC = 1.000', '95% band for the noise', 'b, AUC = 1.000']
         """
+        from ..curves.legible import in_two_lines
         from ..curves.plots import axes, drawable, one_legend
 
         ax = axes(ax, figsize=(5, 5))
         for group, roc in self.items():
-            label = drawable(f"{group}, {roc._area_told(level)}")
+            label = drawable(in_two_lines(str(group), roc._area_told(level)))
             roc.plot(ax, level=level, **{"label": label, **line})
         return one_legend(ax, self.privacy)
 

@@ -156,7 +156,7 @@ def test_legends_say_what_it_cost_in_few_words():
     low, high = ROC.auc_interval()
     assert legend(ROC.plot()) == [
         "guessing",
-        f"private, epsilon = 1, AUC = {ROC.auc:.3f} ({low:.3f} to {high:.3f})",
+        f"private, epsilon = 1,\nAUC = {ROC.auc:.3f} ({low:.3f} to {high:.3f})",
         "95% band for the noise",
     ]
     assert legend(PLOTTED["HosmerLemeshow"]()) == [
@@ -284,7 +284,7 @@ def test_a_band_that_says_nothing_is_dropped_and_told(privately):
     if not privately:  # its deviations are not known
         few = replace(few, noise_deviation=np.full(GRID.size, np.inf))
     ax = few.plot()
-    why = "95% band for the noise is from 0 to 1" if privately else "noise is not known"
+    why = "95% band for the noise\nis from 0 to 1" if privately else "noise is not known"
     assert any(text.startswith("no band") and text.endswith(why) for text in legend(ax))
     assert not ax.collections
     few.plot(ax)
@@ -294,7 +294,7 @@ def test_a_band_that_says_nothing_is_dropped_and_told(privately):
 def test_a_roc_band_that_says_nothing_is_dropped_and_one_that_does_rises():
     few = dp.roc_curve(LABELS[:40], SCORES[:40], GRID, epsilon=0.1, rng=RNG).plot()
     assert not few.patches
-    assert legend(few)[-1] == "no band: the 95% band for the noise is from 0 to 1"
+    assert legend(few)[-1] == "no band: the 95% band for the noise\nis from 0 to 1"
     found = dp.roc_curve(LABELS, SCORES, dp.Grid.uniform(0, 1, 256), dp.mechanisms.Histogram(2.0))
     (band,) = found.plot().patches
     (above_x, below_x), (above_y, below_y) = (

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.curves.plots import shortly
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_draws_points_and_the_line_of_no_residual(plot):
     assert ax.get_xlim() == plot.predicted_range
     assert ax.get_ylim() == plot.residual_range
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted value", "residual")
-    assert ax.get_title() == str(plot.privacy)
+    assert ax.get_title() == shortly(plot.privacy)
 
 
 def test_draws_cells_as_colours(plot):

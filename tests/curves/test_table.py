@@ -17,6 +17,7 @@ from matplotlib.colors import LogNorm
 
 import dpcore as dp
 from dpcore.curves.inversion import shares_within
+from dpcore.curves.plots import shortly
 from dpcore.curves.table_noise import deviations_in_blocks
 from dpcore.mechanisms import Dawa, Hierarchy, Histogram, NoNoise
 from dpcore.releases.cdf import taken
@@ -424,7 +425,7 @@ def test_pictures():
     np.testing.assert_allclose(mesh.get_array(), RAW.isotonic().counts.T)
     assert (ax.get_xlim(), ax.get_ylim()) == ((0, 10), (0, 5))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
-    assert ax.get_title() == f"{RAW.privacy}"
+    assert ax.get_title() == shortly(RAW.privacy)
     # where the first cell begins is not known: it is as wide as the next one
     assert exact([[3, 1], [0, 0], [5, 0]], NO_LOWER).plot().get_xlim() == (0, 4)
     assert exact([[3]], dp.TableGrid(dp.Grid([1]), dp.Grid([2]))).plot().get_ylim() == (1, 2)
