@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,15 +48,30 @@ __all__ = [
 
 def ran(options: argparse.Namespace) -> str:
     """Run the command, and return what to print. Errors get the names of options."""
-    named = getattr(options, "budget", None)
     try:
-        watching = nullcontext() if named is None else Budget.open(named)
-        with watching, called(f"dpcore {options.command}"):
+        with _watching(options), called(f"dpcore {options.command}"):
             return command_of(options.command).run(options)
     except UsageError:
         raise
     except dpcore.DpcoreError as error:
         raise UsageError(_as_typed(error, options)) from error
+
+
+@contextmanager
+def _watching(options: argparse.Namespace) -> Iterator[None]:
+    """Charge what is released inside to the budget that the options name, if they name one."""
+    named, label = (getattr(options, name, None) for name in ("budget", "budget_label"))
+    with ExitStack() as entered:
+        if named is not None:
+            budget = Budget.open(named)
+            try:
+                entered.enter_context(budget if label is None else budget.label(label))
+            except dpcore.ParameterError as error:
+                _, _, rest = str(error).partition(" ")
+                raise UsageError(f"--budget-label {rest}") from error
+        elif label is not None:
+            raise UsageError("--budget-label needs --budget")
+        yield
 
 
 def mechanism_of(

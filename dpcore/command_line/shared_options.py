@@ -105,6 +105,7 @@ FILES: Final[dict[str, Option]] = {
     "plot": option(f"draw the release to a {'/'.join(PICTURES)} file", "OUT", Path),
     "json": option("store the release as JSON", "OUT", Path),
     "budget": option("charge the release to this budget: see dpcore budget", "FILE"),
+    "budget_label": option("write this beside the charge in the budget", "TEXT"),
     "quiet": QUIET,
 }
 

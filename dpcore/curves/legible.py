@@ -45,7 +45,9 @@ def shade(ax: Axes) -> float:
 
 def tell_apart(ax: Axes) -> None:
     """Let the next lines on the axes differ from each other, and from the ground."""
-    seen = [colours.WHITE if is_dark(ax) and one == colours.BLACK else one for one in colours.TELLING]
+    seen = [
+        colours.WHITE if is_dark(ax) and one == colours.BLACK else one for one in colours.TELLING
+    ]
     ax.set_prop_cycle(color=seen, linestyle=colours.LINES["linestyle"])
 
 

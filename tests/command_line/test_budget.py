@@ -51,6 +51,7 @@ COMMANDS = {
     "calibration": ["calibration", "--label", "y", "--score", "x"],
     "hosmer-lemeshow": ["hosmer-lemeshow", "--label", "y", "--score", "x"],
     "residuals": ["residuals", "--predicted", "x", "--residual", "e"],
+    "survival": ["survival", "--duration", "x", "--event", "y", "--upper", "1"],
 }
 
 
@@ -64,6 +65,19 @@ def test_every_command_is_charged_once(files, name, capsys):
     assert main(words) == 0, capsys.readouterr().err
     (charge,) = budget.log
     assert charge[1:] == (f"dpcore {name}", dp.Privacy(1.0), "")
+    assert main([*words, "--budget-label", "a survey"]) == 0, capsys.readouterr().err
+    assert budget.log[1][1:] == (f"dpcore {name}", dp.Privacy(1.0), "a survey")
+
+
+def test_a_label_that_is_none_is_refused_before_anything_is_charged(files, capsys):
+    data, path = files
+    budget = dp.Budget.open(path, epsilon=1.0)
+    for label in ("", "a\nb"):
+        assert cdf(data, "--epsilon", 1, "--budget", path, "--budget-label", label) == 2
+        assert "--budget-label must" in capsys.readouterr().err
+    assert cdf(data, "--epsilon", 1, "--budget-label", "a survey") == 2
+    assert "--budget-label needs --budget" in capsys.readouterr().err
+    assert budget.log == ()
 
 
 def test_a_budget_that_is_none(folder, files, refused):

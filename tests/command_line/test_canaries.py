@@ -49,6 +49,7 @@ COMMANDS = {
     "calibration": (["--label", "--score"], SCORED),
     "hosmer-lemeshow": (["--label", "--score"], SCORED),
     "residuals": (["--predicted", "--residual"], SCORED),
+    "survival": (["--duration", "--event"], [*BOUNDS, *SCORED]),
 }
 COLUMNS = [("x", "y"), ("y", "x"), ("missing", "z"), ("1", "2"), ("", "yes"), ("2001-02-03", "?")]
 OTHERS = [

@@ -104,6 +104,13 @@ CHECKED = {
     "quantiles_from_counts": lambda e: quantiles_from_counts(
         COUNTS, np.linspace(0.01, 0.99, 200), WIDE, epsilon=e
     ),
+    "survival": lambda e: dp.survival(X, Y, WIDE, epsilon=e),
+    "survival, rho": lambda e: dp.survival(X, Y, WIDE, rho=e),
+    "survival, bounds": lambda e: dp.survival(X, Y, (0, 1), epsilon=e),
+    "survival_from_counts": lambda e: dp.survival_from_counts(
+        np.ones(2 * WIDE.size, int), WIDE, epsilon=e
+    ),
+    "cumulative_incidence": lambda e: dp.cumulative_incidence(X, IDS % 3, WIDE, [1, 2], epsilon=e),
     "count": lambda e: dp.count(X, epsilon=e),
     "counts": lambda e: dp.counts(Y, [False, True], epsilon=e),
     "counts, rho": lambda e: dp.counts(Y, [False, True], rho=e),
