@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,31 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from ..summaries.grid import Grid
 from .cdf import CDF
+from .event_row import EventRow, added_up
 from .provenance import Noises
 
 __all__ = ["are_one_release", "average", "combine"]
 
+_Events = TypeVar("_Events", bound=EventRow)
+
 _LARGEST: Final = 2**63 - 1
+_LIST: Final = "must be a list of curves (CDF): write [first, second]"
 _ISOTONIC: Final = ("isotonic()",)
 
 
+@overload
 def combine(
     curves: Iterable[CDF] | Mapping[Any, CDF], weights: Iterable[float] | None = None
-) -> CDF:
+) -> CDF: ...
+
+
+@overload
+def combine(curves: Iterable[_Events] | Mapping[Any, _Events], weights: None = None) -> _Events: ...
+
+
+def combine(
+    curves: Iterable[Any] | Mapping[Any, Any], weights: Iterable[float] | None = None
+) -> Any:
     """Return one curve of several curves of disjoint sets of records.
 
     The sets are the records of several sites, say, or old and new records.
@@ -37,14 +51,15 @@ def combine(
         S >= 1 curves over the same grid, each with noise of its own. Each is raw or keeps its raw
         counts, and the raw counts are combined. No record is in two of the curves, and it is public
         which records are in which curve. If the curves are about clients ("replace-client"), no
-        client is in two of them. A mapping, such as ``GroupedCDF``, stands for its curves.
+        client is in two of them. A mapping, such as ``GroupedCDF``, stands for its curves. Or
+        curves of durations, ``Survival`` or ``CumulativeIncidence``.
     weights
         (S,) positive weights of the curves F_s in the mean. They must not depend on records. None:
         the numbers of records n_s, so that the mean is the curve of all records together.
 
     Returns
     -------
-    CDF
+    CDF, Survival or CumulativeIncidence
         F = sum w_s F_s / sum w_s, with n = sum n_s records. The curve is made monotone by
         ``isotonic`` if all of the curves were, as those of ``dpcore.cdf`` are. Otherwise it is raw.
         With default weights the counts add up, and int64 counts stay int64. ``privacy`` is that of
@@ -52,13 +67,13 @@ def combine(
         "replace-one-within-group", as a record stays in its set. ``mechanism`` keeps what all
         descriptions share, and the number of parts. The records are ``integers`` if the records of
         all parts are. Of the grids, the result has the one that begins first. Neither depends on
-        the order of the curves.
+        the order of the curves. Of curves of durations, the rows are combined.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, a curve does not keep its raw counts, or the guarantees have no
-        common form (``Privacy``).
+        An argument is not as above, weights are given for curves of durations, a curve does not
+        keep its raw counts, or the guarantees have no common form (``Privacy``).
 
     Notes
     -----
@@ -77,7 +92,11 @@ def combine(
     >>> curve.n, curve.quantile(0.5), curve.privacy.epsilon
     (2500, 587.0, 1.0)
     """
-    given = _curves(curves.values() if isinstance(curves, Mapping) else curves)
+    every = curves.values() if isinstance(curves, Mapping) else curves
+    listed = _check.in_order("curves", every, _LIST)
+    if listed and isinstance(listed[0], EventRow):
+        return _of_durations(listed, weights)
+    given = _curves(listed)
     parts = [curve.as_released() for curve in given]
     privacy = reduce(operator.or_, [part.privacy for part in parts])
     if weights is None:
@@ -151,6 +170,16 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     return _as(given, _combined(releases, "releases", shares, counts, n, privacy))
 
 
+def _of_durations(curves: list[Any], weights: object) -> EventRow:
+    if weights is not None:
+        what = "must be None: curves of durations have the counts of all records"
+        raise ParameterError("weights", weights, what)
+    for curve in curves:
+        _check.instance("curves", curve, EventRow, "must all be curves of durations")
+    summed: EventRow = added_up(curves, combine([curve.row for curve in curves]))
+    return summed
+
+
 def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False) -> None:
     """Check that curves about clients count the same of each client's records.
 
@@ -188,8 +217,7 @@ def _curves(curves: object) -> list[CDF]:
     if isinstance(curves, Mapping):
         what = "must be a list of curves of the same records: use combine for curves of groups"
         raise DtypeError("curves", type(curves).__name__, what)
-    what = "must be a list of curves (CDF): write [first, second]"
-    listed = _check.in_order("curves", curves, what)
+    listed = _check.in_order("curves", curves, _LIST)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
     known = Noises()

@@ -107,6 +107,9 @@ class CumulativeIncidence(EventRow):
             f"{len(self.kinds)} kinds, {known}",
         )
 
+    def _shape(self) -> tuple[Any, ...]:
+        return *EventRow._shape(self), self.kinds
+
     @property
     def events(self) -> Reals:
         """(K, N) how many records had an event of each kind up to each threshold."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,15 @@ from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.survival_counts import check_grid_of_durations
 from .cdf import CDF
 from .hazards import Reals, at_risk, classes_of_row, survival_of
-from .own_mechanism import Releases, check_released
+from .own_mechanism import Releases, SumOfReleases, check_released
 from .shapes import float_or_array
 from .simulated_releases import Simulation, blocks, root_mean_square_errors
 from .stored import Stored
 
-__all__ = ["EventRow", "Target", "check_event_grid", "deviation_of_at_risk"]
+__all__ = ["EventRow", "Target", "added_up", "check_event_grid", "deviation_of_at_risk"]
 
 Target = Literal["records", "population"]
+_Row = TypeVar("_Row", bound="EventRow")
 
 _SURE: Final = 3.0  # deviations of the noise that a number at risk has to exceed
 _REPLICATES: Final = 100  # of the noise of numbers at risk: their deviations are off by 7 %
@@ -120,6 +122,10 @@ class EventRow(Stored):
         position = self.grid.positions[known - 1] if known else np.nan
         return float_or_array(self.grid.shown(np.asarray(position)))
 
+    def _shape(self) -> tuple[Any, ...]:
+        """Return what curves that can be added up have in common."""
+        return type(self), self.grid, self.grid.start, self.grid.of_integers
+
     def _choices(self) -> Mapping[str, Any]:
         return {"grid": self.grid, "n": self.n, "mechanism": self.row.mechanism}
 
@@ -175,6 +181,26 @@ class EventRow(Stored):
         draws += [Simulation.of_losses] if simulation.loses_records else []
         errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
         return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
+
+
+def added_up(curves: Sequence[_Row], row: CDF) -> _Row:
+    """Return the curve of a row that is the sum of those of curves of disjoint records.
+
+    Its mechanism is known if those of all curves are.
+    """
+    first = curves[0]
+    for curve in curves:
+        if curve._shape() != first._shape():
+            what = f"must all be a {type(first).__name__} over one grid, of the same kinds"
+            raise ParameterError("curves", curve, what)
+    used: SumOfReleases | None = None
+    parts = tuple(curve.mechanism for curve in curves if curve.mechanism is not None)
+    if len(parts) == len(curves):
+        used = SumOfReleases(parts, tuple(curve.n for curve in curves), row.mechanism)
+    deviation = deviation_of_at_risk(row, first.grid.size, used)
+    given: Any = {"row": row, "at_risk_deviation": deviation, "mechanism": used}
+    found: _Row = replace(first, **given)  # type: ignore[type-var]  # its subclasses are dataclasses
+    return found
 
 
 def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Reals:

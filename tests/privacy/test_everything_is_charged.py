@@ -183,6 +183,8 @@ NOT_CHARGED = {
         "Simulation.of_noise",
         "RightLabels.draw",
         "AfterSteps.release",
+        "SumOfReleases.release",
+        "SumOfReleases.simulated_noise",
     },
     "what clients and servers do on their own machines (docs/guides/budget.md)": {
         "Client.__init__",

@@ -255,6 +255,7 @@ call(
 )
 call(NOISY.band_of_deviations, width=2.0, sampling=1.0)
 call(dp.combine, curves=[NOISY, OTHER], weights=[1, 2])
+call(dp.combine, " of durations", curves=[SURVIVAL, OTHERS])
 call(dp.average, curves=[NOISY, OTHER])
 call(dp.smooth, noisy_cumulative=[1.0, 3.0, 2.0], n=4, at=[0, 2], workers=1)
 call(dp.smooth, " by OSQP", noisy_cumulative=[1.0, 3.0, 2.0], n=4, norm=1, solver="osqp")
