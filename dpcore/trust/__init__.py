@@ -31,7 +31,7 @@ from .protocol.agreement import agree
 from .protocol.answers import Answer, Opened, opened
 from .protocol.cells import cell_of
 from .protocol.clients import Client
-from .protocol.curves import release, release_scores
+from .protocol.curves import release, release_scores, release_survival
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
@@ -107,6 +107,7 @@ __all__ = [
     "release",
     "release_scores",
     "release_sum",
+    "release_survival",
     "reliability",
     "residual_moments",
     "trust_models",

@@ -162,9 +162,10 @@ PAGES: Final = (
         "The protocols for which the trust models stand: reports are bytes.",
         "dpcore.trust",
         "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
-        " Opened opened release release_scores release_sum ReleasedSum vector_sum projection"
-        " hosmer_lemeshow linear_regression reliability residual_moments ReportError RoundError"
-        " PointwiseCDF PointwiseClient Aggregator FunctionServers SharedVectors SimulatedSum",
+        " Opened opened release release_scores release_survival release_sum ReleasedSum vector_sum"
+        " projection hosmer_lemeshow linear_regression reliability residual_moments ReportError"
+        " RoundError PointwiseCDF PointwiseClient Aggregator FunctionServers SharedVectors"
+        " SimulatedSum",
     ),
     _page(
         "functions",

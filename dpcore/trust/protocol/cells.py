@@ -9,17 +9,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ...errors import MissingValueError, ParameterError
+from ...records import times
 from ...records.column import Column
 from ...summaries.grid import Grid, check_grid_of_numbers
+from ...summaries.survival_counts import check_grid_of_durations
 
 __all__ = ["cell_of"]
 
 
 @overload
-def cell_of(score: float, grid: Grid, label: bool | None = None) -> int: ...
+def cell_of(
+    score: float, grid: Grid, label: bool | None = None, *, event: bool | None = None
+) -> int: ...
 @overload
-def cell_of(score: ArrayLike, grid: Grid, label: ArrayLike | None = None) -> NDArray[np.int64]: ...
-def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64]:
+def cell_of(
+    score: ArrayLike,
+    grid: Grid,
+    label: ArrayLike | None = None,
+    *,
+    event: ArrayLike | None = None,
+) -> NDArray[np.int64]: ...
+def cell_of(
+    score: Any, grid: Grid, label: Any = None, *, event: Any = None
+) -> int | NDArray[np.int64]:
     """Return the cell in which ``Grid.count`` or ``dpcore.score_counts`` counts a record.
 
     Parameters
@@ -31,6 +43,9 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     label
         None for values, which are in one of N cells. For scored records, whether each is positive:
         a bool, or (n,) of them. They are in one of 2 N cells.
+    event
+        For durations, whether each ended with the event: a bool, or (n,) of them. They are in one
+        of the 2 N cells of ``dpcore.survival_counts``. None otherwise.
 
     Returns
     -------
@@ -54,18 +69,37 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     (1, 6)
     >>> dp.trust.cell_of([0.3, 0.3, 0.9], grid, [False, True, True])
     array([1, 6, 4])
+    >>> dp.trust.cell_of([0.3, 0.3, 7.0], grid, event=[True, False, True])
+    array([1, 6, 4])
     """
-    check_grid_of_numbers("grid", grid)
+    if label is not None and event is not None:
+        raise ParameterError("event", event, "must be None for scored labels")
+    if event is None:
+        check_grid_of_numbers("grid", grid)
+    else:
+        check_grid_of_durations("grid", grid)
     Column.of(score, "score").check_index(Column.of(label, "label"))
+    Column.of(score, "score").check_index(Column.of(event, "event"))
     is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
-    values = Column.of([score] if is_one else score, "score").joined()
+    column = Column.of([score] if is_one else score, "score")
+    values = column.joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if np.isnan(values).any():
         raise MissingValueError("score")
     # x is in the first cell with x <= threshold; beyond the last threshold it is in the last cell.
     cells = np.minimum(np.searchsorted(grid.positions, values), grid.size - 1).astype(np.int64)
+    shape = () if is_one else values.shape
     if label is not None:
-        positive = _check.array("label", label, "b", "must be a bool, or one for each score")
-        if positive.shape != (shape := () if is_one else values.shape):
-            raise ParameterError("label", positive.shape, f"must have the scores' shape, {shape}")
-        cells = np.where(positive, 2 * grid.size - 1 - cells, cells)
+        cells = np.where(_flags("label", label, shape), 2 * grid.size - 1 - cells, cells)
+    elif event is not None:
+        # Whoever is observed beyond the grid had no event within it.
+        happened = _flags("event", event, shape) & (values <= grid.positions[-1])
+        cells = np.where(happened, cells, 2 * grid.size - 1 - cells)
     return int(cells[0]) if is_one else cells
+
+
+def _flags(argument: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return booleans, one for each score."""
+    flags = _check.array(argument, given, "b", "must be a bool, or one for each score")
+    if flags.shape != shape:
+        raise ParameterError(argument, flags.shape, f"must have the scores' shape, {shape}")
+    return flags

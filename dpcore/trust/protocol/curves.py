@@ -7,16 +7,18 @@ from dataclasses import replace
 
 from ..._documentation import documented
 from ...curves.cdf import CDF
+from ...curves.event_row import check_event_grid, deviation_of_at_risk
 from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ...curves.provenance import identifier_of
 from ...curves.scores import ScoreCurves, numbered
+from ...curves.survival import Survival
 from ...errors import DtypeError, ParameterError
 from ...summaries.grid import Grid, check_grid_of_numbers
 from .partial_sums import PartialSum, of_all_servers
 from .raw_curves import of_clients, raw_curve, without_empty
 from .vector_sums import VectorSum
 
-__all__ = ["release", "release_scores"]
+__all__ = ["release", "release_scores", "release_survival"]
 
 
 @documented
@@ -140,12 +142,69 @@ def release_scores(
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
-    if protocol.trust.one_row_only:
-        what = "must not be of a trust model for cells on one line: the classes are on two"
-        raise ParameterError("sums", type(protocol.trust).__name__, what)
+    _refuse_one_line(whole)
     curves = ScoreCurves(grid, _released(whole))
     warn_of_scores(curves, "what clients take as a positive label")
     return curves.isotonic() if isotonic else curves
+
+
+def release_survival(sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: Grid) -> Survival:
+    """Return the survival curve from a round about durations, some of them censored.
+
+    Parameters
+    ----------
+    sums
+        As in ``release``.
+    grid
+        The thresholds of the durations, half as many as the round has cells (``cell_of`` with
+        ``event``).
+
+    Returns
+    -------
+    Survival
+        Made monotone, as that of ``dpcore.survival``; its bands know the trust model.
+
+    Raises
+    ------
+    RoundError, DtypeError, ParameterError
+        As in ``release``; or the round has a cell for empty records.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server
+    >>> grid = dp.Grid.integers(1, 4)
+    >>> protocol = Protocol(SecureAggregation(), 2 * grid.size, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for duration, event in [(1, True), (2, False), (3, True), (4, False)]:
+    ...     reports = Client(protocol).report(dp.trust.cell_of(duration, grid, event=event))
+    ...     for server, report in zip(servers, reports):
+    ...         server.add(report)
+    >>> dp.trust.agree(servers)
+    4
+    >>> curve = dp.trust.release_survival([server.close() for server in servers], grid)
+    >>> curve.at_risk, curve.survival
+    (array([4., 3., 2., 1.]), array([0.75 , 0.75 , 0.375, 0.375]))
+    """
+    whole = of_all_servers(sums)
+    protocol, size = whole.protocol, _cells(whole)
+    check_event_grid(grid, kinds=1)
+    if size != 2 * grid.size:
+        what = f"must have {size / 2:g} cells, half of the round's"
+        raise ParameterError("grid", grid.size, what)
+    if protocol.empty is not None:
+        what = "must be of clients that all have a record: there is a cell for empty ones"
+        raise ParameterError("sums", protocol.empty, what)
+    _refuse_one_line(whole)
+    row, trust = _released(whole), protocol.mechanism(whole.reports)
+    return Survival(grid, row.isotonic(), deviation_of_at_risk(row, grid.size, trust), trust)
+
+
+def _refuse_one_line(whole: PartialSum) -> None:
+    trust = whole.protocol.trust
+    if trust.one_row_only:
+        what = "must not be of a trust model for cells on one line: the classes are on two"
+        raise ParameterError("sums", type(trust).__name__, what)
 
 
 def _cells(whole: PartialSum) -> int:
