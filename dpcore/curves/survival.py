@@ -370,8 +370,8 @@ class Survival(EventRow):
         Returns
         -------
         Interval
-            Its half-width is that of a normal law with the root mean square error of simulated
-            releases. NaN, or NaT, beyond ``end``.
+            The log odds of the mean's share of ``until`` are taken as normal, with the root mean
+            square error of simulated releases. NaN, or NaT, beyond ``end``.
 
         Raises
         ------
@@ -385,14 +385,21 @@ class Survival(EventRow):
         >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 8, 8)
         >>> curve = dp.survival(rng.exponential(5, 900), np.ones(900), grid, epsilon=1.0, rng=rng)
         >>> curve.restricted_mean_interval(6, of="population")
-        Interval(low=3.366114, high=3.656868)
+        Interval(low=3.364761, high=3.655744)
         """
         width, position = deviations(level), self._until(until)
-        area, error = self._restricted_mean(until, of)
-        ends = (
-            np.clip(area + sign * width * error, 0.0, position - self._start) for sign in (-1, 1)
-        )
-        return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in ends))
+        area, length = self._area(self.survival, position), position - self._start
+
+        def read(row: Reals) -> Reals:
+            return self._log_odds(self._area(self._survival_of(row), position), length)
+
+        error = self._root_mean_squares(of, lambda row: read(row)[:, np.newaxis])[0]
+        middle = self._log_odds(area, length)
+        ends = [area]
+        if error > 0.0:  # without any, a share near 0 or 1 is exact
+            ends += [length / (1.0 + np.exp(-middle - sign * width * error)) for sign in (-1, 1)]
+        found = (np.asarray(end(ends)) for end in (np.min, np.max))
+        return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in found))
 
     def to_frame(self, level: float = 0.95, *, of: Target = "records") -> DataFrame:
         """Return the curve as a pandas DataFrame with a row for each threshold.
@@ -612,6 +619,12 @@ class Survival(EventRow):
         least = 0.25 / self.n
         survival = np.clip(self._survival_of(row), least, 1.0 - least)
         return np.asarray(np.log(-np.log(survival)))
+
+    def _log_odds(self, area: Reals, length: float) -> Reals:
+        """Return log odds of areas' shares of a length, a quarter of a record within (0, 1)."""
+        least = 0.25 / self.n
+        share = np.clip(area / length if length > 0.0 else np.zeros_like(area), least, 1.0 - least)
+        return np.asarray(np.log(share / (1.0 - share)))
 
     def _area(self, survival: Reals, until: float) -> Reals:
         """Return areas under curves that are given at thresholds, (..., N) to (...)."""

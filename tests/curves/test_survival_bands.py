@@ -106,6 +106,19 @@ def test_all_mechanisms_have_bands(mechanism):
     assert np.isfinite(curve.restricted_mean_interval(4)).all()
 
 
+def test_an_interval_of_a_mean_stays_within_what_is_possible():
+    grid = dp.Grid.uniform(0, 4, 4)
+    exact = dp.survival([9] * 50, [0] * 50, grid, EXACT)
+    assert exact.restricted_mean_interval(3) == (3.0, 3.0)
+    curve = dp.survival([9] * 50, [0] * 50, grid, epsilon=1.0, rng=RNG(1))
+    low, high = curve.restricted_mean_interval(2, of="population")
+    assert 0 < low <= curve.restricted_mean(2) <= high <= 2
+    assert curve.restricted_mean_interval(0) == (0.0, 0.0)
+    scarce = dp.survival([1, 2], [1, 0], grid, epsilon=0.01, rng=RNG(1))
+    assert scarce.end == 1.0
+    assert np.isnan(scarce.restricted_mean_interval(4)).all()
+
+
 def test_unknown_mechanisms_and_bad_arguments_are_refused():
     curve = curve_of()
     unknown = dp.Survival(curve.grid, curve.row)
