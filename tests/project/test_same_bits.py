@@ -61,6 +61,7 @@ MECHANISMS = {
     "distributed noise, rho": dp.trust.DistributedNoise(rho=0.1, clients=CLIENTS, dropout=0.1),
     "function sharing": dp.trust.FunctionSharing(epsilon=0.5, servers=3, honest=2),
     "local": dp.trust.Local(2.0, CLIENTS),
+    "shuffled": dp.trust.Shuffled(1.0, 1e-6, CLIENTS),
     "square wave": dp.trust.SquareWave(2.0, CLIENTS),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,7 @@ __all__ = ["Shuffled"]
 
 _MOST_GAIN: Final = 2.0  # of the local epsilon, by knowing the tree
 _HALVINGS: Final = 12  # of that interval
+_STEPS: Final = 2**10  # a local epsilon is a multiple of 1 / _STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Shuffled(Mechanism):
         >>> from dpcore.trust import Shuffled
         >>> for clients in (1_000, 1_000_000):
         ...     print(round(Shuffled(0.5, 1e-6, clients).local(64).epsilon, 2))
-        2.69
+        2.7
         8.91
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
@@ -193,7 +195,7 @@ def _local(epsilon: Fraction, delta: float, clients: int, branching: Any, size: 
     def is_enough(own: float) -> bool:
         return central_delta([(clients, of_two_values(own))], wanted) <= delta
 
-    first = largest_local(wanted, is_enough)
+    first = _rounded(wanted, largest_local(wanted, is_enough))
     tree = Local(first, clients, branching).levels(size)[0]
 
     def is_enough_for_tree(own: float) -> bool:
@@ -207,4 +209,10 @@ def _local(epsilon: Fraction, delta: float, clients: int, branching: Any, size: 
     if not tree:
         return Local(first, clients, tree)
     own = largest_local(first, is_enough_for_tree, first + _MOST_GAIN, _HALVINGS)
-    return Local(own, clients, tree)
+    own = _rounded(first, own)  # where other numbers of clients are asked for the levels
+    return Local(own if is_enough_for_tree(own) else first, clients, tree)
+
+
+def _rounded(least: float, epsilon: float) -> float:
+    """Round a local epsilon down, so that machines agree on it."""
+    return max(least, math.floor(epsilon * _STEPS) / _STEPS)
