@@ -12,6 +12,7 @@ from .gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 from .guarantees import Neighbours, Privacy, Relation, double_above
 from .losses import Losses, ShiftedNoise
 from .shuffling import local_epsilon, shuffled
+from .subsampling import subsampled
 
 __all__ = [
     "Budget",
@@ -29,6 +30,7 @@ __all__ = [
     "gaussian_sigma",
     "local_epsilon",
     "shuffled",
+    "subsampled",
     "zcdp_delta",
     "zcdp_epsilon",
     "zcdp_rho",

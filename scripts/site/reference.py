@@ -90,7 +90,8 @@ PAGES: Final = (
         " `Budget`, `BudgetError` and `Privacy` are those of [Budgets and guarantees](budgets.md).",
         "dpcore.privacy",
         "Charge composed Losses ShiftedNoise gaussian_sigma gaussian_delta discrete_gaussian_delta"
-        " zcdp_epsilon zcdp_delta zcdp_rho shuffled local_epsilon double_above Neighbours Relation",
+        " zcdp_epsilon zcdp_delta zcdp_rho shuffled local_epsilon subsampled double_above"
+        " Neighbours Relation",
     ),
     _page(
         "choosing",
