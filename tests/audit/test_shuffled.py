@@ -12,8 +12,10 @@ from scipy.stats import binom
 
 import dpcore as dp
 from dpcore.privacy.shuffling import central_delta, mixed
-from dpcore.trust import Local, Shuffled
+from dpcore.trust import Local, Shuffled, SubsetSelection, UnaryEncoding
 from tests.audit.test_local import ASKED, CLIENTS, ENCODINGS, every_way, released
+from tests.audit.test_reports import law_of_report
+from tests.privacy.test_shuffling import worst
 
 ROOTS = [0.3, 0.7, 1.2]
 
@@ -82,3 +84,42 @@ def test_a_release_says_what_it_protects():
         curve = dp.cdf(np.linspace(0, 1, 500), grid, trust)
     assert curve.privacy == dp.Privacy(0.75, 1e-6)
     assert budget.spent == dp.Privacy(0.75, 1e-6)
+
+
+def patterns(reports):
+    """The law of how many reports about two values say 10, 01 and 11."""
+    law = np.zeros((len(reports) + 1,) * 3)
+    law[0, 0, 0] = 1.0
+    for chances in reports:
+        grown = law * float(chances[0, 0])
+        grown[1:] += law[:-1] * float(chances[1, 0])
+        grown[:, 1:] += law[:, :-1] * float(chances[0, 1])
+        grown[:, :, 1:] += law[:, :, :-1] * float(chances[1, 1])
+        law = grown
+    return law
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("local", [1.0, 2.5])
+def test_unary_encodings_keep_the_central_delta(local, epsilon):
+    """40 clients, of whom the others have the first value, the second or none."""
+    encoding = UnaryEncoding(local)
+    laws = [law_of_report(encoding, 2, value) for value in (0, 1, -1)]
+    exact = 0.0
+    for many in ((39, 0, 0), (0, 39, 0), (0, 0, 39), (20, 19, 0), (10, 10, 19)):
+        others = [laws[at] for at in np.repeat(range(3), many)]
+        inputs = [patterns([*others, laws[at]]) for at in range(3)]
+        for one, other in product(inputs, repeat=2):
+            exact = max(exact, float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum()))
+    stated = central_delta([(40, encoding._blanket)], epsilon)
+    assert 1e-4 * stated < exact <= stated
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(3, 1), (3, 2), (4, 2)])
+def test_subsets_keep_the_central_delta(size, chosen):
+    encoding = SubsetSelection(1.5, size, chosen)
+    kinds = list(law_of_report(encoding, size, 0))
+    rows = [[law_of_report(encoding, size, value)[kind] for kind in kinds] for value in range(size)]
+    for epsilon in ROOTS:
+        exact = float(worst(rows, 3, Fraction(math.exp(epsilon))))
+        assert exact <= central_delta([(3, encoding._blanket)], epsilon)
