@@ -57,9 +57,10 @@ class Shuffled(Mechanism):
     -----
     docs/proofs/privacy.md, section 10, after Feldman, McMillan & Talwar 2021 and Balle, Bell,
     Gascon & Nissim 2019. Neighbours: one client's record is replaced. The local epsilon depends on
-    the grid, because finer levels hide more. A release is made as by ``Local``; a shuffler is not
-    part of dpcore, so rounds of ``local(size)`` state the local guarantee. Which guarantee is
-    central, no server can check: reports must not carry addresses, tickets or times of arrival.
+    the grid, as reports about more nodes hide each other better. A release is made as by ``Local``.
+    There is no round: clients take part in one of ``local(size)``, which states the local
+    guarantee, as no server can check the shuffler. Its reports must not carry addresses, tickets
+    (``Enrolment``) or times of arrival.
 
     Examples
     --------
