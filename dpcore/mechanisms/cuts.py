@@ -16,7 +16,7 @@ from ..kernels.selection import cuts as kernels
 from ..noise.laws import rounded_up
 from ..noise.sources import Source
 from ..noise.windows import fill
-from ..privacy.allowance import Allowance
+from ..privacy.allowance import Allowance, rho_of_choice
 from .selection import last_class
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "places_of",
     "planned",
     "reaches",
+    "rho_of_cuts",
 ]
 
 MOST_COUNTED: Final = 2**35  # records; with the limits below, losses are below 2^61
@@ -50,6 +51,8 @@ class Cut:
         The known ones: -1 stands for the beginning of the grid, and m for its end.
     share
         The share of the records between them that should lie below the quantile.
+    part
+        The part of the budget that it gets.
     rate
         A place that is off by one record more has exp(-rate) times the weight.
     """
@@ -58,6 +61,7 @@ class Cut:
     below: int
     above: int
     share: Fraction
+    part: Fraction
     rate: Fraction
 
 
@@ -88,7 +92,8 @@ def planned(probabilities: Sequence[float], budget: Allowance) -> list[Cut]:
         part = left / (above - below - 1).bit_length()
         share = (ends[middle] - ends[below]) / (ends[above] - ends[below])
         share = share.limit_denominator(_MOST_UNIT)
-        cuts.append(Cut(middle, below, above, share, _rate(budget, share, part, not cuts)))
+        rate = _rate(budget, share, part, not cuts)
+        cuts.append(Cut(middle, below, above, share, part, rate))
         nodes += [(below, middle, left - part), (middle, above, left - part)]
     return cuts
 
@@ -110,6 +115,18 @@ def _root(exact: Fraction) -> Fraction:
     """Return the square root, rounded down by less than one part in 2^40."""
     shift = 2 * max(0, 44 - (exact.numerator.bit_length() - exact.denominator.bit_length()) // 2)
     return Fraction(isqrt((exact.numerator << shift) // exact.denominator), 2 ** (shift // 2))
+
+
+def rho_of_cuts(cuts: Sequence[Cut], epsilon: Fraction) -> Fraction:
+    """Return the rho of all draws for this epsilon (docs/proofs/selection.md, section 4).
+
+    It is that of the costliest way from the first cut to a last one.
+    """
+    spent = {(-1, len(cuts)): Fraction(0)}
+    for cut in cuts:
+        own = spent.pop((cut.below, cut.above)) + rho_of_choice(cut.part * epsilon)
+        spent[cut.below, cut.index] = spent[cut.index, cut.above] = own
+    return max(spent.values())
 
 
 def expected_error(cuts: Sequence[Cut]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, overload
 
@@ -12,10 +13,11 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
 from ..noise.laws import DiscreteLaplace
-from ..noise.sources import source
+from ..noise.sources import Source, source
 from ..noise.windows import fill
-from ..privacy.allowance import Allowance
-from ..privacy.spending import spending_epsilon
+from ..privacy.allowance import Allowance, rho_of_choice
+from ..privacy.guarantees import Privacy, with_rho
+from ..privacy.spending import spending_choice
 from ..summaries.grid import MOST_CELLS
 
 __all__ = ["above_threshold", "exponential_mechanism", "last_class"]
@@ -130,7 +132,8 @@ def exponential_mechanism(
     best = selection.classes(own, firsts, members)
     fixed = own, best, firsts, members, np.uint64(rate.numerator), np.uint64(rate.denominator)
     drawn = np.empty(repeat, np.int64)
-    with spending_epsilon(repeat * budget.epsilon, stream.simulated, "exponential_mechanism"):
+    each = with_rho(budget.privacy, rho_of_choice(budget.epsilon))
+    with spending_choice(_all(each, repeat, stream), "exponential_mechanism"):
         fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
     return drawn if replicates is not None else int(drawn[0])
 
@@ -231,8 +234,7 @@ def above_threshold(
     stream = source(rng)
     indices = np.empty(repeat, np.int64)
     rows = max(1, _BLOCK_DRAWS // own.size)
-    assert budget.epsilon is not None
-    with spending_epsilon(repeat * budget.epsilon, stream.simulated, "above_threshold"):
+    with spending_choice(_all(budget.privacy, repeat, stream), "above_threshold"):
         for start in range(0, repeat, rows):
             block = indices[start : start + rows]
             least = np.empty(block.size, np.int64)
@@ -249,6 +251,11 @@ def above_threshold(
 def _budget(epsilon: object) -> Allowance:
     """Return the budget, for the relation for which the sensitivity is stated."""
     return Allowance.checked(epsilon, None, "replace-one")
+
+
+def _all(each: Privacy, repeat: int, stream: Source) -> Privacy:
+    """Return the cost of independent draws."""
+    return replace(repeat * each, simulated=stream.simulated)
 
 
 def _integers(argument: str, value: ArrayLike) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian, DiscreteLaplace, rounded_up
 from .guarantees import Neighbours, Privacy, double_above, zcdp_rho
 
-__all__ = ["Allowance", "Law", "refuse_beside_mechanism", "rho_of"]
+__all__ = ["Allowance", "Law", "refuse_beside_mechanism", "rho_of", "rho_of_choice"]
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -191,6 +191,15 @@ def rho_of(law: Law | None, squares: Fraction | int) -> Fraction:
         return Fraction(0)
     unit = law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma_squared
     return Fraction(squares) / (2 * unit)
+
+
+def rho_of_choice(epsilon: Fraction) -> Fraction:
+    """Return the rho of a draw by the exponential mechanism, a quarter of epsilon^2 / 2.
+
+    Between neighbours, logarithms of weights change by numbers within an interval of length epsilon
+    (Cesar & Rogers, *Bounding, concentrating, and truncating*, 2021; docs/proofs/selection.md).
+    """
+    return epsilon**2 / 8
 
 
 def refuse_beside_mechanism(**stated: object) -> None:

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from fractions import Fraction
 from typing import Final, Protocol
 
 import numpy as np
 
-from .guarantees import Privacy, Relation, double_above
+from .guarantees import Privacy, Relation
 from .refusals import BudgetError
 
 __all__ = [
@@ -36,7 +35,7 @@ __all__ = [
     "releasing",
     "simulating",
     "spending",
-    "spending_epsilon",
+    "spending_choice",
     "unwatched",
     "watched_only_by",
 ]
@@ -212,10 +211,9 @@ class Account:
 
 
 @contextmanager
-def spending_epsilon(epsilon: Fraction, simulated: bool, what: str) -> Iterator[None]:
+def spending_choice(privacy: Privacy, what: str) -> Iterator[None]:
     """Charge a choice for the relation of the budget, which its sensitivity must be stated for."""
-    total = double_above(epsilon)
-    with _charged(lambda of: Privacy(total, neighbours=of, simulated=simulated), what):
+    with _charged(lambda of: replace(privacy, neighbours=of), what):
         yield
 
 

@@ -23,7 +23,7 @@ from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Privacy
+from ..privacy.guarantees import Privacy, with_rho
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
@@ -174,7 +174,8 @@ def bounds(
             "epsilon", epsilon, f"is too small for bounds of {amount(n, 'record')}: {needed}"
         )
     assert budget.epsilon is not None
-    with releasing(budget.privacy, "bounds", rng) as privacy:
+    cost = with_rho(budget.privacy, budget.epsilon**2 / 4)  # of two searches, half of it each
+    with releasing(cost, "bounds", rng) as privacy:
         low, high = sorted(ends(counts, chosen, budget.epsilon / 2, rng))
     if low == high:
         low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)

@@ -16,7 +16,8 @@ from ..errors import ParameterError
 from ..mechanisms.base import checked_size
 from ..mechanisms.selection import above_threshold, exponential_mechanism
 from ..noise.sources import source
-from ..privacy.allowance import Allowance
+from ..privacy.allowance import Allowance, rho_of_choice
+from ..privacy.guarantees import with_rho
 from ..privacy.spending import releasing
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
@@ -103,7 +104,8 @@ def compact_bounds(
     counts = rungs.count(values, nan_policy)
     n = checked_size("values", int(counts.sum()))
     assert budget.epsilon is not None
-    with releasing(budget.privacy, "compact_bounds", rng) as privacy:
+    cost = with_rho(budget.privacy, rho_of_choice(budget.epsilon))
+    with releasing(cost, "compact_bounds", rng) as privacy:
         end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, share)])
     return Bounds(-end, end, n, 0, privacy)
 

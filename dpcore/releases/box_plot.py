@@ -19,8 +19,9 @@ from ..curves.shown import cost, line, several
 from ..curves.stored import Stored
 from ..errors import ParameterError
 from ..mechanisms.base import checked_size
+from ..mechanisms.cuts import rho_of_cuts
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Privacy
+from ..privacy.guarantees import Privacy, with_rho
 from ..privacy.spending import releasing
 from ..records.column import Column
 from ..summaries.grid import Grid, check_grid_of_numbers
@@ -286,11 +287,13 @@ def box_plot(
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     part = budget.epsilon / _PARTS
-    check_quantiles(_QUARTILES, grid, 3 * part, rng=rng)
+    asked = check_quantiles(_QUARTILES, grid, 3 * part, rng=rng)
     budget.law(_PARTS, Fraction(1, 2))  # refuses an epsilon that is too small for the two ends
     counts = grid.count(values, nan_policy=nan_policy)
     checked_size("values", int(counts.sum()))
-    with releasing(budget.privacy, "box_plot", rng) as privacy:
+    quarters = rho_of_cuts(asked.cuts, 3 * part)
+    cost = with_rho(budget.privacy, quarters + part**2)  # two searches, part^2 / 2 each
+    with releasing(cost, "box_plot", rng) as privacy:
         quartiles = quantiles_from_counts(
             counts, _QUARTILES, grid, epsilon=3 * part, method="recursion", rng=rng
         )

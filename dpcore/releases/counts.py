@@ -14,8 +14,8 @@ from .._documentation import documented
 from ..curves.counts import Count, Counts
 from ..errors import MissingValueError, ParameterError
 from ..noise.sources import Source, source
-from ..privacy.allowance import Allowance, Law
-from ..privacy.guarantees import Neighbours
+from ..privacy.allowance import Allowance, Law, rho_of
+from ..privacy.guarantees import Neighbours, Privacy, with_rho
 from ..privacy.spending import releasing
 from ..privacy.whole_counts import spread_over_counts
 from ..records.column import Column
@@ -72,7 +72,7 @@ def count(
     law, bits = noise_of_counts(budget)
     stream, column = source(rng), Column.of(values)
     exact = np.array([_size(column)], np.int64)
-    with releasing(budget.privacy, "count", rng) as privacy:
+    with releasing(_cost(budget, law, bits), "count", rng) as privacy:
         (noisy,) = _with_noise(exact, law, bits, stream).tolist()
     return Count(noisy, _deviation(law, bits), privacy)
 
@@ -147,7 +147,7 @@ def counts(
     if budget.total_is_public and n < 1:
         raise ParameterError("values", n, "must hold at least one record")
     exact = np.bincount(place, minlength=len(labels) + 1)[: len(labels)]  # the last: in none
-    with releasing(budget.privacy, "counts", rng) as privacy:
+    with releasing(_cost(budget, law, bits), "counts", rng) as privacy:
         noisy = _with_noise(exact.astype(np.int64), law, bits, stream)
     public = n if budget.total_is_public else None
     return Counts(labels, noisy, public, _deviation(law, bits), privacy)
@@ -163,6 +163,11 @@ def noise_of_counts(budget: Allowance) -> tuple[Law, int]:
     """
     spread = spread_over_counts(budget, budget.moved, Fraction(1))
     return spread.budget.law(budget.moved * 4**spread.bits), spread.bits
+
+
+def _cost(budget: Allowance, law: Law, bits: int) -> Privacy:
+    """Return the guarantee of the budget, with the rho of the noise: one or two counts change."""
+    return with_rho(budget.privacy, rho_of(law, budget.moved * 4**bits))
 
 
 def _with_noise(exact: NDArray[np.int64], law: Law, bits: int, stream: Source) -> NDArray[np.int64]:

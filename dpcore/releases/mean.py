@@ -12,8 +12,8 @@ from .._documentation import documented
 from ..curves.mean import MEAN_BITS, Mean
 from ..errors import ParameterError
 from ..noise.sources import source
-from ..privacy.allowance import Allowance, Law
-from ..privacy.guarantees import Neighbours
+from ..privacy.allowance import Allowance, Law, rho_of
+from ..privacy.guarantees import Neighbours, with_rho
 from ..privacy.lattice import integer_noise
 from ..privacy.spending import releasing
 from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
@@ -108,7 +108,8 @@ def mean(
         raise ParameterError("values", sums.n, "must hold at least one record")
     totals = totals_of_mean(sums, budget, noise.bits)
     drawn = np.empty(len(totals), np.int64)
-    with releasing(budget.privacy, "mean", rng) as privacy:
+    cost = with_rho(budget.privacy, rho_of(noise.law, 4**noise.bits))
+    with releasing(cost, "mean", rng) as privacy:
         noise.law.fill(drawn, stream)
     return Mean(
         lower=lower,

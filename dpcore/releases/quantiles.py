@@ -28,12 +28,20 @@ from ..curves.shown import cost, line, short
 from ..curves.stored import Stored, one_of
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.base import cell_counts, checked_size
-from ..mechanisms.cuts import MOST_COUNTED, Cut, check_scales, drawn_cells, planned, reaches
+from ..mechanisms.cuts import (
+    MOST_COUNTED,
+    Cut,
+    check_scales,
+    drawn_cells,
+    planned,
+    reaches,
+    rho_of_cuts,
+)
 from ..noise.sources import source
 from ..planning.drawn import few_drawn
 from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours, Privacy
+from ..privacy.guarantees import Neighbours, Privacy, with_rho
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
@@ -494,6 +502,14 @@ class Asked:
         """The probabilities in ascending order, each once."""
         return np.unique(self.probabilities)
 
+    def privacy_of(self, method: Method, size: int, n: int | None) -> Privacy:
+        """Return the guarantee of a method on N cells, with the rho of what it draws."""
+        if method == "curve":
+            return most_accurate(size, self.budget, n).privacy_for(size)
+        if self.budget.epsilon is None:
+            return self.budget.privacy
+        return with_rho(self.budget.privacy, rho_of_cuts(self.cuts, self.budget.epsilon))
+
 
 def check_quantiles(
     probabilities: ArrayLike,
@@ -538,7 +554,7 @@ def _release(
     if method == "recursion" and total > MOST_COUNTED:
         given = total if budget.total_is_public else "more"
         raise ParameterError("values", given, f"must hold at most {MOST_COUNTED} records")
-    with releasing(budget.privacy, "quantiles", rng) as privacy:
+    with releasing(asked.privacy_of(method, grid.size, n), "quantiles", rng) as privacy:
         if method == "curve":
             curve = _curve(counts, asked, grid, rng)
             cells = crossings(curve.counts, curve.n, asked.distinct)

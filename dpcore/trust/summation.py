@@ -13,7 +13,7 @@ from .._documentation import documented
 from .._threads import checked_workers, on_threads
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
-from ..privacy.guarantees import Neighbours
+from ..privacy.guarantees import Neighbours, with_rho
 from ..privacy.spending import releasing
 from .functions.function import Function, check_function
 from .protocol.released_sums import ReleasedSum
@@ -100,6 +100,7 @@ def vector_sum(
         totals[at] = noise.lattice.rounded(values, source_of_bits).sum(axis=0)
 
     of_trust = replace(trust.privacy, neighbours=neighbours)
+    of_trust = with_rho(of_trust, noise.rho(neighbours))
     with releasing(of_trust, "vector_sum", rng) as privacy:
         on_threads(fill, list(enumerate(streams)), threads)
         noisy: NDArray[np.int64] = totals.sum(axis=0) + noise.drawn(own)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms.cuts import planned
+from dpcore.mechanisms.cuts import planned, rho_of_cuts
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
-from dpcore.privacy.allowance import Allowance
+from dpcore.privacy.allowance import Allowance, rho_of_choice
 from dpcore.releases import bounds, bounds_around_zero
 from tests import reference
 from tests.audit.harness import both_ways, replaced, tables
@@ -76,32 +76,51 @@ def test_exponential_mechanism_on_all_changes_of_its_scores(epsilon, sensitivity
     assert worst(epsilon / FIFTH) > epsilon
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_choices_have_the_rho_of_a_bounded_range(epsilon, monotonic):
+    """Some of the candidates gain a point, and the others lose one or keep their scores."""
+    rate, most = epsilon / (1 if monotonic else 2), 0.0
+    for gap in (0, 1, 5):
+        scores = np.array([0] * 6 + [-gap] * 6)
+        before = reference.exponential_law(scores, rate)
+        for raised in range(13):
+            change = np.where(np.arange(12) < raised, 1, 0 if monotonic else -1)
+            after = reference.exponential_law(scores + change, rate)
+            for law, other in ((before, after), (after, before)):
+                most = max(most, rho_of_law(law, np.log(law / other)))
+    stated = rho_of_choice(Fraction(epsilon))
+    assert most <= stated
+    assert most > 0.9 * stated or epsilon == 8.0  # where the range is long, it is less
+
+
 def cost_of_cuts(asked, cells, records, budget, places=2, thin=1.0):
-    """The largest cost of all places together: a log ratio, or for rho D_alpha / alpha."""
+    """The largest cost of all places together: a log ratio, and D_alpha / alpha."""
     cuts = planned(asked, budget)
     laws = {
         counts: np.array(list(reference.law_of_cuts(list(counts), places, cuts, thin).values()))
         for number in (records, records + 1)
         for counts in tables(cells, number)
     }
-    worst = 0.0
+    worst, concentrated = 0.0, 0.0
     for counts, law in laws.items():
         for other in relations[budget.neighbours](counts):
             if other not in laws:
                 continue
             ratios = np.log(law / laws[other])
-            if budget.epsilon is not None:
-                worst = max(worst, np.abs(ratios).max())
-            else:
-                worst = max(
-                    worst, *(renyi(law, ratios, alpha) / alpha for alpha in (1.1, 2, 8, 64))
-                )
-    return worst
+            worst = max(worst, np.abs(ratios).max())
+            concentrated = max(concentrated, rho_of_law(law, ratios))
+    return worst, concentrated
+
+
+def rho_of_law(law, ratios):
+    """The largest D_alpha / alpha of some orders, from a law and its log ratios to another."""
+    return max(renyi(law, ratios, alpha) / alpha for alpha in (1.001, 1.1, 2, 8, 64))
 
 
 def renyi(law, ratios, alpha):
     """The Renyi divergence of order alpha, from a law and its log ratios to another."""
-    return np.log(np.sum(law * np.exp((alpha - 1) * ratios))) / (alpha - 1)
+    return np.logaddexp.reduce(np.log(law) + (alpha - 1) * ratios) / (alpha - 1)
 
 
 def removed(counts):
@@ -121,8 +140,11 @@ ASKED = [[0.5], [0.25, 0.4, 1.0], [0.1, 0.2, 0.9]]
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 12.0])
 def test_quantiles_of_all_neighbours(neighbours, cells, records, asked, epsilon):
     budget = Allowance.checked(epsilon, None, neighbours)
-    spent = cost_of_cuts(asked, cells, records, budget)
+    spent, rho = cost_of_cuts(asked, cells, records, budget)
     assert spent <= epsilon + TOLERANCE
+    stated = rho_of_cuts(planned(asked, budget), budget.epsilon)
+    assert rho <= stated + TOLERANCE
+    assert stated <= epsilon**2 / 8
 
 
 @pytest.mark.parametrize("neighbours", relations)
@@ -131,7 +153,7 @@ def test_quantiles_of_all_neighbours(neighbours, cells, records, asked, epsilon)
 @pytest.mark.parametrize("rho", [0.01, 2.0])
 def test_quantiles_of_all_neighbours_for_rho(neighbours, cells, records, asked, rho):
     budget = Allowance.checked(None, rho, neighbours)
-    assert cost_of_cuts(asked, cells, records, budget) <= rho * (1 + TOLERANCE)
+    assert cost_of_cuts(asked, cells, records, budget)[1] <= rho * (1 + TOLERANCE)
 
 
 OVERSPENT = [  # neighbours whose laws differ as much as they may

@@ -80,7 +80,7 @@ def test_the_largest_numbers_do_not_wrap_around():
         np.array([2**35]),
         np.array([0, 2**35]),
         places,
-        module.Cut(0, -1, 1, Fraction(4095, 4096), Fraction(1)),
+        module.Cut(0, -1, 1, Fraction(4095, 4096), Fraction(1), Fraction(1)),
         (0, places),
         source(None),
     )

@@ -113,6 +113,55 @@ def test_files_keep_both():
     assert astuple(earlier.privacy) == astuple(Privacy(1.0))
 
 
+VALUES, CELLS = np.arange(200.0), dp.Grid.uniform(0, 200, 64)
+BOTH = dp.trust.functions.Together(
+    [dp.trust.functions.Identity(0, 1), dp.trust.functions.Identity(0, 1, at=1)]
+)
+SINGLE = {  # releases, and their rho as a share of epsilon^2
+    "a median": (lambda **how: dp.quantiles(VALUES, 0.5, CELLS, method="recursion", **how), 1 / 8),
+    "quartiles": (
+        lambda **how: dp.quantiles(VALUES, [0.25, 0.5, 0.75], CELLS, method="recursion", **how),
+        1 / 16,
+    ),
+    "bounds": (lambda **how: dp.bounds(np.tile(VALUES, 20), **how), 1 / 4),
+    "compact bounds": (lambda **how: dp.compact_bounds(VALUES, **how), 1 / 8),
+    "a box": (lambda **how: dp.box_plot(VALUES, CELLS, **how), 9 / 25 / 16 + 1 / 25),
+    "counts": (lambda **how: dp.counts(["a", "b"], ["a", "b"], **how), 1 / 4),
+    "two sums": (
+        lambda epsilon: dp.trust.vector_sum(
+            np.zeros((9, 2)), BOTH, dp.trust.Central(epsilon=epsilon)
+        ),
+        1 / 4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_single_numbers_state_the_rho_of_their_noise_and_are_charged_it(name):
+    release, share = SINGLE[name]
+    with dp.Budget(rho=10.0) as budget:
+        released = release(epsilon=2.0)
+    assert released.privacy == Privacy(2.0)
+    assert released.privacy.rho == pytest.approx(4.0 * share, rel=1e-6)
+    assert budget.spent.rho == released.privacy.rho
+
+
+def test_a_curves_quantiles_state_what_the_curve_states():
+    found = dp.quantiles(VALUES, 0.5, CELLS, method="curve", epsilon=2.0)
+    assert found.privacy.rho == dp.cdf(VALUES, CELLS, epsilon=2.0).privacy.rho is not None
+
+
+@pytest.mark.parametrize("draws", [None, 3])
+def test_choices_are_charged_as_often_as_they_are_made(draws):
+    with dp.Budget(rho=10.0) as budget:
+        dp.mechanisms.exponential_mechanism([1, 2], epsilon=2.0, replicates=draws)
+        dp.mechanisms.above_threshold([1, 2], 1, epsilon=1.0, replicates=draws)
+    chosen, searched = (charge.privacy for charge in budget.log)
+    assert (chosen.epsilon, searched.epsilon) == (2.0 * (draws or 1), 1.0 * (draws or 1))
+    rhos = concentrated(chosen)[0], concentrated(searched)[0]
+    assert rhos == (Fraction(draws or 1, 2), Fraction(draws or 1, 2))
+
+
 def test_composition_of_fixed_releases_uses_it():
     trees = 10 * [Privacy(1.0, rho=0.05)]
     assert composed(trees, 1e-6).epsilon == zcdp_epsilon(0.5, 1e-6)

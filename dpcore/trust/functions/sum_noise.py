@@ -16,7 +16,7 @@ from ...noise.gaussian_shares import GaussianShares
 from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
-from ...privacy.allowance import Allowance
+from ...privacy.allowance import Allowance, rho_of
 from ...privacy.guarantees import Neighbours
 from ...privacy.lattice import integer_noise
 from .bounds import Bound
@@ -69,6 +69,16 @@ class SumNoise(NamedTuple):
     def variance(self) -> float:
         """The variance of the noise in each coordinate, in steps^2."""
         return 0.0 if self.share is None else self.parties * self.share.variance
+
+    def rho(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the rho of discrete Laplace noise; None of other noise, whose budget states it.
+
+        It is far below epsilon^2 / 2 where a record changes many coordinates.
+        """
+        if not isinstance(self.share, PolyaShares):
+            return None
+        squares = changed(self.lattice, neighbours).squares
+        return rho_of(DiscreteLaplace(self.share.scale), squares)
 
     def deviation(self, n: int, is_whole: bool) -> NDArray[np.float64]:
         """Return the standard deviation of each sum of n values: noise, and at most rounding."""
