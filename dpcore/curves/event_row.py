@@ -16,6 +16,7 @@ from ..errors import DpcoreWarning, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.survival_counts import check_grid_of_durations
+from . import forms
 from .cdf import CDF
 from .hazards import Reals, at_risk, classes_of_row, survival_of
 from .own_mechanism import Releases, SumOfReleases, check_released
@@ -73,7 +74,13 @@ class EventRow(Stored):
         if self.at_risk_deviation is None:
             bound = deviation_of_at_risk(self.row, self.grid.size, None)
             object.__setattr__(self, "at_risk_deviation", bound)
-        _check.held("at_risk_deviation", self.at_risk_deviation, (self.grid.size,))
+        deviation: Any = self.at_risk_deviation
+        _check.held("at_risk_deviation", deviation, (self.grid.size,))
+        is_known = (deviation >= 0.0) & ((deviation <= forms.MOST) | (deviation == np.inf))
+        if not is_known.all():
+            first = float(deviation[np.argmin(is_known)])
+            what = f"must be from 0 to {forms.MOST:g}, or infinite"
+            raise ParameterError("at_risk_deviation", first, what)
 
     @property
     def n(self) -> int:

@@ -280,6 +280,18 @@ def test_parts_of_a_curve_are_checked():
         curve.quantile(1.5)
     raw = curve.row.as_released()
     assert dp.Survival(curve.grid, raw).row.is_monotone
+    for wrong in (-1.0, np.nan, 1e200):
+        with pytest.raises(dp.ParameterError, match="at_risk_deviation"):
+            dp.Survival(curve.grid, curve.row, np.array([0.0, 1.0, wrong, 1.0, 1.0]))
+
+
+def test_a_curve_that_is_nowhere_known_is_drawn():
+    pytest.importorskip("matplotlib")
+    curve = dp.survival([1, 2, 3], [1, 0, 1], dp.Grid.uniform(0, 4, 4), epsilon=1.0)
+    hidden = dp.Survival(curve.grid, curve.row, np.full(4, np.inf), curve.mechanism)
+    assert np.isnan(hidden.end)
+    assert [text.get_text() for text in hidden.plot().texts] == ["at risk"]
+    assert dp.Survival.from_json(hidden.to_json()) == hidden
 
 
 # --- the grid, if only bounds are given
