@@ -231,9 +231,9 @@ def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Re
     size = row.grid.size
     try:
         if mechanism.is_additive:
-            is_kept = isinstance(mechanism, Hashable) and size <= _FEW
-            simulated = _kept_deviation if is_kept else _simulated_deviation
-            return simulated(mechanism, size, cells, row.n)
+            if isinstance(mechanism, Hashable) and size <= _FEW:
+                return _kept_deviation(mechanism, size, cells, row.n)
+            return _simulated_deviation(mechanism, size, cells, row.n)
     except Exception as error:  # a mechanism of one's own, and the release is already paid for
         what = f"{type(mechanism).__name__} could not simulate its noise ({error!r}): numbers at"
         warnings.warn(f"{what} risk have bounds of their noise", DpcoreWarning, stacklevel=2)
