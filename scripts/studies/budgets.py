@@ -177,7 +177,7 @@ def main() -> None:
             " is the least bound of a budget that would fix one before its first release.",
         ),
     )
-    figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained")
     for ax, epsilon in zip(panels, EPSILONS, strict=True):
         for place, (name, row) in enumerate(costs[epsilon].items()):
             style = "k--" if name.startswith("dp_accounting") else f"C{place}.-"
@@ -185,6 +185,5 @@ def main() -> None:
         ax.set_title(f"trees of epsilon = {epsilon:g}")
         ax.set_xlabel("number of releases")
         ax.set_ylabel(f"epsilon at delta = {DELTA:g}")
-        ax.set_ylim(bottom=epsilon / 20.0)
-    panels[0].legend(title="How costs add up", loc="lower right")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     save(figure, "measured/budgets.png")
