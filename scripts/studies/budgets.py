@@ -185,5 +185,5 @@ def main() -> None:
         ax.set_title(f"trees of epsilon = {epsilon:g}")
         ax.set_xlabel("number of releases")
         ax.set_ylabel(f"epsilon at delta = {DELTA:g}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     save(figure, "measured/budgets.png")
