@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..privacy.guarantees import Privacy
+from .shown import short
 
 __all__ = [
     "Interval",
@@ -53,7 +54,9 @@ class Interval(NamedTuple, Generic[Ends]):
 
 
 def _shown(end: object) -> str:
-    """Return an end of an interval as a text: numbers to seven digits, and times as they are."""
+    """Return an end of an interval as a text: numbers and durations to seven digits, or a time."""
+    if isinstance(end, np.timedelta64) and not np.isnat(end):
+        return short(end, 7)
     if isinstance(end, np.datetime64 | np.timedelta64):
         return str(end)
     return repr(float(f"{end:.7g}")) if isinstance(end, float) else repr(end)

@@ -239,7 +239,7 @@ class CumulativeIncidence(EventRow):
         def at_end(place: int) -> Reading:
             last = max(self._known - 1, 0)
             low, high = (end[place, last] for end in self.band(level, of="population"))
-            name = f"{self.kinds[place]} up to {text(self.end)}, of the population"
+            name = f"incidence of {self.kinds[place]} up to {text(self.end)}, of the population"
             return name, self.incidence[place, last], (low, high)
 
         reads = (partial(at_end, place) for place in range(len(self.kinds)))

@@ -127,9 +127,11 @@ class Survival(EventRow):
     def __repr__(self) -> str:
         cells = amount(self.grid.size, "cell")
         given = f"{cost(self.privacy)}, {cells}"
+        median = self.median
+        told = short(median) if median == median else "not reached"  # NaN and NaT
         return line(
             "Survival",
-            f"n = {self.n}, median {short(self.median)}, {given}",
+            f"n = {self.n}, median {told}, {given}",
             f"n = {self.n}, {given}",
         )
 

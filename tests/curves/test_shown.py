@@ -84,7 +84,7 @@ def test_the_picture_of_one_threshold():
         (0.1 + 0.2, 491.0, "Interval(low=0.3, high=491.0)"),
         (np.float64(1 / 3), np.inf, "Interval(low=0.3333333, high=inf)"),
         (np.datetime64("2024-01-31"), np.datetime64("NaT"), "Interval(low=2024-01-31, high=NaT)"),
-        (np.timedelta64(3, "s"), np.timedelta64(4, "s"), "Interval(low=3 seconds, high=4 seconds)"),
+        (np.timedelta64(3, "s"), np.timedelta64(4, "s"), "Interval(low=3 s, high=4 s)"),
         (3, np.array([1.5]), "Interval(low=3, high=array([1.5]))"),
     ],
 )

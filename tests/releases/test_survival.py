@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -378,3 +379,17 @@ def test_what_was_released_is_read_only():
     curve = dp.survival([1, 2, 3], [1, 1, 0], dp.Grid.uniform(0, 4, 4), epsilon=1.0)
     for same in (curve, pickle.loads(pickle.dumps(curve))):
         assert not same.at_risk_deviation.flags.writeable
+
+
+def test_texts_are_read_by_people():
+    day = np.timedelta64(1, "D")
+    grid, rng = dp.Grid.uniform(0 * day, 240 * day, 30), np.random.default_rng(1)
+    days, kinds = rng.exponential(150, 900) * day, rng.integers(0, 3, 900)
+    curve = dp.survival(days, kinds > 0, grid, epsilon=1.0, rng=rng)
+    assert re.fullmatch(
+        r"Interval\(low=[\d.]{3,8} d, high=[\d.]{3,8} d\)", repr(curve.quantile_interval(0.5))
+    )
+    few = dp.survival(days, kinds > 8, grid, epsilon=1.0, rng=rng)
+    assert "median not reached" in repr(few)
+    found = dp.cumulative_incidence(days, kinds, grid, [1, 2], epsilon=1.0, rng=rng)
+    assert "incidence of 2 up to 240 d" in dp.report(found)
