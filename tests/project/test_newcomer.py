@@ -61,6 +61,10 @@ ANSWERS = {
     ".to_frame())",
     "ROC curves of groups in one picture": "len(dp.roc_curve(labels, scores, by=region,"
     " groups=['north', 'south'], epsilon=1.0).plot().lines) == 3",
+    "how long people live": "dp.survival(seconds, labels, (0, 400), epsilon=1.0).median > 0",
+    "kinds of events": "dp.cumulative_incidence(seconds, ages % 3, dp.Grid.uniform(0, 400, 20),"
+    " [1, 2], epsilon=1.0).incidence.shape == (2, 20)",
+    "a picture of survival": "dp.survival(seconds, labels, (0, 400), epsilon=1.0).plot().lines",
     "times in a line": "'2024' in repr(dp.Interval(np.datetime64('2024-01-31'), 1))",
 }
 
