@@ -25,6 +25,7 @@ from .hazards import Reals, incidence_of, read_at
 from .own_mechanism import Releases
 from .readings import Reading, readable, with_intervals
 from .shown import axis, cost, line
+from .simulated_releases import Simulation, blocks
 from .stored import one_of
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class CumulativeIncidence(EventRow):
     def band(self, level: float = 0.95, *, of: Target = "records") -> Interval[Reals]:
         """Return the ends of a confidence interval for each incidence at each threshold alone.
 
+        ``dpcore.simultaneous_band`` returns those that hold for all kinds and thresholds at once.
+
         Parameters
         ----------
         level
@@ -186,17 +189,7 @@ class CumulativeIncidence(EventRow):
         >>> found.incidence.round(2).tolist(), low.round(2).tolist(), high.round(2).tolist()
         ([[0.22, 0.35], [0.19, 0.3]], [[0.2, 0.31], [0.16, 0.27]], [[0.25, 0.38], [0.22, 0.34]])
         """
-        width = deviations(level)
-
-        def read(row: Reals) -> Reals:
-            return _transformed(self._incidence_of(row), self.n)
-
-        reach = width * self._root_mean_squares(of, read)
-        shares = self._incidence_of(self.row.counts)
-        middle = _transformed(shares, self.n)
-        low = np.minimum(-np.expm1(-np.exp(middle - reach)), shares)
-        high = np.maximum(-np.expm1(-np.exp(middle + reach)), shares)
-        return Interval(self._given(low), self._given(high))
+        return self._band_of(deviations(level), self._root_mean_squares(of, self._scaled))
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with a row for each kind and threshold.
@@ -300,6 +293,42 @@ class CumulativeIncidence(EventRow):
         for entry in legend(ax, place, title=shortly(self.privacy)).get_texts():
             entry.set_parse_math(False)  # a dollar sign in a label is no mathematics
         return ax
+
+    def _band_of(self, width: float, errors: Reals) -> Interval[Reals]:
+        """Return the ends of intervals that reach so many errors on either side, (K, N) each."""
+        reach, shares = width * errors, self._incidence_of(self.row.counts)
+        middle = _transformed(shares, self.n)
+        low = np.minimum(-np.expm1(-np.exp(middle - reach)), shares)
+        high = np.maximum(-np.expm1(-np.exp(middle + reach)), shares)
+        return Interval(self._given(low), self._given(high))
+
+    def _released_row(self) -> tuple[CDF, Releases | None]:
+        return self.row, self.mechanism
+
+    def _band_of_simulations(
+        self,
+        simulation: Simulation,
+        level: float,
+        replicates: int,
+        rng: np.random.Generator,
+        *,
+        sampling: bool,
+    ) -> Interval[Reals]:
+        """Return the ends of a band for all kinds and thresholds at once, (K, N) each."""
+        of: Target = "population" if sampling else "records"
+        draw = Simulation.of_population if sampling else Simulation.of_records
+        errors = self._root_mean_squares(of, self._scaled, simulation)
+        inner = (np.arange(self.grid.size) < self._known) & (errors > 0.0)
+        true, worst = self._scaled(simulation.truth), np.zeros(replicates)
+        if inner.any():
+            for some in blocks(replicates, simulation.truth.size):
+                drawn = self._scaled(draw(simulation, some.stop - some.start, rng))
+                worst[some] = np.max(np.abs(drawn - true)[:, inner] / errors[inner], axis=1)
+        return self._band_of(float(np.quantile(worst, level, method="higher")), errors)
+
+    def _scaled(self, row: NDArray[Any]) -> Reals:
+        """Return what is taken as normal, (..., K, N), from monotone counts of the row."""
+        return _transformed(self._incidence_of(row), self.n)
 
     def _incidence_of(self, row: NDArray[Any]) -> Reals:
         """Return incidences at thresholds, (..., K, N), from monotone counts of the row."""

@@ -180,10 +180,12 @@ class EventRow(Stored):
             raise ParameterError("mechanism", None, what)
         return Simulation(self.row, self.mechanism)
 
-    def _root_mean_squares(self, of: Target, read: Callable[[Reals], Reals]) -> Reals:
+    def _root_mean_squares(
+        self, of: Target, read: Callable[[Reals], Reals], simulation: Simulation | None = None
+    ) -> Reals:
         """Return the errors of what is read from simulated rows, bias and spread in one."""
         _check.choice("of", of, Target)
-        simulation = self._simulation()
+        simulation = self._simulation() if simulation is None else simulation
         draws = [Simulation.of_records if of == "records" else Simulation.of_population]
         draws += [Simulation.of_losses] if simulation.loses_records else []
         errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]

@@ -76,7 +76,8 @@ def simultaneous_band(
     ----------
     curve
         A released curve, with its raw counts: raw, ``isotonic`` or ``smooth``. Or a ROC curve, its
-        ``precision_recall``, a table of ``statistics.reliability``, or a ``Survival``.
+        ``precision_recall``, a table of ``statistics.reliability``, a ``Survival`` or a
+        ``CumulativeIncidence``.
     level
         The probability that no threshold is missed, between 0 and 1.
     of
@@ -98,7 +99,7 @@ def simultaneous_band(
         Of a ROC curve, the ends of both rates, each (N + 1,), as from ``ROC.band``; of its
         ``precision_recall``, as from ``ROC.precision_recall_band``. Of a reliability table, the
         ends of the shares of positives, each (B,). Of a survival curve, they are NaN beyond its
-        ``end``.
+        ``end``; of K incidences likewise, each (K, N).
 
     Raises
     ------
@@ -122,7 +123,8 @@ def simultaneous_band(
     error in positives minus rate times records over the bins alone, in its own deviations, and the
     intervals are Fieller's, or Wilson's for sampling.
 
-    Of a survival curve, errors are those of log(-log S), in the deviations of ``Survival.band``.
+    Of a survival curve, errors are those of log(-log S), in the deviations of ``Survival.band``; of
+    incidences, those of log(-log(1 - F)), over all kinds at once.
 
     Examples
     --------
@@ -134,7 +136,10 @@ def simultaneous_band(
     >>> [round(float(np.mean(high - low)), 3) for low, high in (wide, alone)]
     [0.012, 0.007]
     """
-    what = "must be a CDF, a ROC, its precision_recall, a Reliability or a Survival"
+    what = (
+        "must be a CDF, a ROC, its precision_recall, a Reliability, a Survival or a"
+        " CumulativeIncidence"
+    )
     _check.instance("curve", curve, Banded | Simulated, what)
     _check.choice("of", of, Target)
     level = _check.proportion("level", level)

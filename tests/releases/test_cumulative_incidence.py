@@ -188,3 +188,34 @@ def test_pictures(stacked):
             shares = found.incidence[1]
             assert np.allclose(drawn, np.append(0.0, shares[np.isfinite(shares)]))
         pyplot.close("all")
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("of", ["records", "population"])
+def test_bands_at_once_hold_for_all_kinds_and_thresholds(of):
+    rng, grid, held, alone = RNG(3), dp.Grid.uniform(0, 16, 8), [], []
+    # Of the hazard of 0.1, a half is of the first kind and a fifth of the second.
+    population = np.outer([5 / 7, 2 / 7], 1 - np.exp(-0.07 * grid.positions))
+    for _ in range(60):
+        records = rng.exponential(10, 600), rng.choice(3, 600, p=[0.3, 0.5, 0.2])
+        found = dp.cumulative_incidence(*records, grid, [1, 2], epsilon=0.5, rng=rng)
+        exact = dp.cumulative_incidence(*records, grid, [1, 2], EXACT)
+        true = exact.incidence if of == "records" else population
+        known = np.isfinite(found.survival)
+        low, high = dp.simultaneous_band(found, of=of, replicates=200)
+        held.append(np.all(((low <= true) & (true <= high))[:, known]))
+        narrow = found.band(of=of)
+        alone.append(np.mean((narrow.high - narrow.low)[:, known] < (high - low)[:, known]))
+        assert np.isnan(low[:, ~known]).all()
+    assert np.mean(held) > 0.88
+    assert np.mean(alone) > 0.95
+
+
+def test_bands_at_once_need_a_mechanism():
+    found = dp.cumulative_incidence(
+        *sample(), dp.Grid.uniform(0, 16, 4), [1, 2], HISTOGRAM(1.0), rng=RNG(1)
+    )
+    unknown = dp.CumulativeIncidence(found.grid, found.kinds, found.row)
+    given = dp.simultaneous_band(unknown, mechanism=HISTOGRAM(1.0), replicates=50)
+    own = dp.simultaneous_band(found, replicates=50)
+    assert np.array_equal(given.low, own.low)
