@@ -43,9 +43,14 @@ def survival_at(shape: str, points: Reals) -> Reals:
     return np.asarray(np.exp(-np.interp(points, AT, HAZARDS[shape])))
 
 
-def records(shape: str, n: int, censored: float, rng: Rng) -> tuple[Reals, NDArray[np.bool_]]:
-    """Return durations and events; about this share is censored before 1, others at 1."""
-    until_event = np.interp(rng.exponential(size=n), HAZARDS[shape], AT, right=np.inf)
+def records(
+    shape: str, n: int, censored: float, rng: Rng, *, ratio: float = 1.0
+) -> tuple[Reals, NDArray[np.bool_]]:
+    """Return durations and events; about this share is censored before 1, others at 1.
+
+    All hazards are multiplied by the ratio.
+    """
+    until_event = np.interp(rng.exponential(size=n) / ratio, HAZARDS[shape], AT, right=np.inf)
     until_end = rng.exponential(1.0, n) * (1 - censored) / (2.2 * censored) if censored else np.inf
     until_end = np.minimum(until_end, 1.0)
     return np.minimum(until_event, until_end), until_event <= until_end
