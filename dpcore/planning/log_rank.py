@@ -85,8 +85,9 @@ def log_rank_test(
     simulated releases of samples with the pooled hazard, and the censoring of each group, by each
     curve's mechanism. So it knows noise, grid and ends, and unequal censoring. Raw counts are taken
     if curves keep them, as in ``two_sample_test``. The p-value is approximate, because hazard and
-    censoring are those of the release. Where censoring differs much between groups, it rejects
-    equal hazards too often: 7 to 12 % at a level of 5 % in most cases of docs/measured/log-rank.md.
+    censoring are those of the release. Where censoring differs much between groups and cells are
+    wide, equal hazards are rejected too often, as censorings of a cell count as after its events:
+    7 to 12 % at a level of 5 % in most cases of docs/measured/log-rank.md.
     The cost is that of R + 200 releases of each curve.
 
     References
