@@ -177,5 +177,5 @@ def _given(
     if is_missing is not None and nan_policy == "raise":
         raise MissingValueError(y_true.argument)
     if pos_label is None:
-        labels.check_order(given)
+        labels.check_order(given, "scores", "pos_label=1")
     return is_positive, scores, is_missing

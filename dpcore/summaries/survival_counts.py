@@ -58,6 +58,8 @@ def survival_counts(
     _check.choice("nan_policy", nan_policy, NanPolicy)
     check_grid_of_durations("grid", grid)
     of_durations, of_events = Column.of(durations, "durations"), Column.of(event, "event")
+    if event_label is None:
+        of_events.check_order(of_durations, "times", "event_label=1")
     if of_durations.is_partitioned or of_events.is_partitioned:
         how: Any = {"grid": grid, "event_label": event_label, "nan_policy": nan_policy}
         return sum_of_parts(partial(survival_counts, **how), of_durations, of_events)

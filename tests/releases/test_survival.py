@@ -239,6 +239,17 @@ def test_bad_arguments_are_refused(change, match):
         dp.survival(**given | {"epsilon": 1.0} | change)
 
 
+@pytest.mark.parametrize("make", [np.asarray, pd.Series, pl.Series, pa.array])
+def test_exchanged_columns_are_refused_before_they_cost(make):
+    durations, event = make(np.array([0.5, 3.5])), make(np.array([1, 0]))
+    grid, budget = dp.Grid.uniform(0, 4, 4), dp.Budget(epsilon=1.0)
+    with budget, pytest.raises(dp.DtypeError, match=r"event must be labels.*in this order"):
+        dp.survival(event, durations, grid, epsilon=1.0)
+    assert not budget.log
+    ones = make(np.array([1.0, 0.0]))
+    assert dp.survival(event, ones, grid, epsilon=1.0, event_label=1).n == 2
+
+
 def test_counts_of_parts_add_up_to_the_same_release():
     durations, event = sample(600)
     grid = dp.Grid.uniform(0, 20, 16)

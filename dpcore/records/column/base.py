@@ -369,13 +369,22 @@ class Column(ABC):
         )
         raise ParameterError(other.argument, "another index", what)
 
-    def check_order(self, scores: Column) -> None:
-        """Check that labels without a stated positive label are not scores, and scores not labels.
+    def check_order(self, numbers: Column, role: str, stated: str) -> None:
+        """Check that labels without a stated label are not the numbers, and numbers not labels.
+
+        Parameters
+        ----------
+        numbers
+            The column that was given beside the labels.
+        role
+            What its numbers are.
+        stated
+            How the user states that labels are floats.
 
         Raises
         ------
         DtypeError
-            The labels are floats, and the scores are integers or booleans, by the dtypes of
+            The labels are floats, and the numbers are integers or booleans, by the dtypes of
             columns. The types of objects in a list are not asked, because one record would make the
             difference. Warnings from released numbers tell of exchanged lists.
 
@@ -383,18 +392,18 @@ class Column(ABC):
         --------
         >>> import numpy as np
         >>> scores = Column.of(np.array([0, 1]), "y_score")
-        >>> Column.of(np.array([0.3, 0.8]), "y_true").check_order(scores)
+        >>> Column.of(np.array([0.3, 0.8]), "y_true").check_order(scores, "scores", "pos_label=1")
         Traceback (most recent call last):
         ...
         dpcore.errors.DtypeError: y_true must be labels, and y_score scores. Are they in this ...
         """
-        own, other = self.type_name.lower(), scores.type_name.lower()
+        own, other = self.type_name.lower(), numbers.type_name.lower()
         if own.startswith(_FLOATS) and other.startswith(_INTEGERS):
             what = (
-                f"must be labels, and {scores.argument} scores. Are they in this order? If labels "
-                "are floats, say so by pos_label=1"
+                f"must be labels, and {numbers.argument} {role}. Are they in this order? If labels "
+                f"are floats, say so by {stated}"
             )
-            named = f"floats, beside integers or booleans in {scores.argument}"
+            named = f"floats, beside integers or booleans in {numbers.argument}"
             raise DtypeError(self.argument, named, what)
 
     # For subclasses
