@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.combination import are_one_release
-from ..curves.hazards import at_risk, classes_of_row
+from ..curves.hazards import at_risk, classes_of_row, exposed
 from ..curves.simulated_releases import Simulation, blocks
 from ..curves.survival import Survival
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..mechanisms.simulated_deviation import simulation_of
-from ..statistics.log_rank import LogRank, Weights, quadratic_form, until_ends
+from ..statistics.log_rank import LogRank, Weights, before_ends, quadratic_form
+from ..summaries.grid import Grid
 from .differences import share_beyond
 from .distribution_tests import DistributionTest
 
@@ -79,16 +80,15 @@ def log_rank_test(
     Z' V^- Z of the weighted sums Z of the differences, less what the noise moves them on average,
     where V has their hypergeometric covariances and those by noise. Each group counts up to its
     ``Survival.end``. Without noise it is that of ``lifelines.statistics.multivariate_logrank_test``
-    and ``scipy.stats.logrank`` (squared), for durations rounded up to thresholds.
+    and ``scipy.stats.logrank`` (squared), for durations that are whole numbers. On grids that are
+    not of whole numbers or days, half of a cell's censorings count as at risk, as in ``Survival``.
 
     The p-value is the share of statistics, the given one included, that are at least as large in R
     simulated releases of samples with the pooled hazard, and the censoring of each group, by each
     curve's mechanism. So it knows noise, grid and ends, and unequal censoring. Raw counts are taken
     if curves keep them, as in ``two_sample_test``. The p-value is approximate, because hazard and
-    censoring are those of the release. Where censoring differs much between groups and cells are
-    wide, equal hazards are rejected too often, as censorings of a cell count as after its events:
-    7 to 12 % at a level of 5 % in most cases of docs/measured/log-rank.md.
-    The cost is that of R + 200 releases of each curve.
+    censoring are those of the release, and taken to be even within cells; docs/measured/log-rank.md
+    has how often equal hazards are rejected. The cost is that of R + 200 releases of each curve.
 
     References
     ----------
@@ -137,11 +137,14 @@ class _Stratum:
     ----------
     simulations
         (k,) the simulated releases of each.
+    grid
+        Of all of them, with N cells.
     least
         (k, N) the fewest at risk with which each goes on.
     """
 
     simulations: list[Simulation]
+    grid: Grid
     least: Reals
 
     @property
@@ -156,13 +159,13 @@ class _Stratum:
         Ends and covariances need counts that are not negative: those of monotone rows.
         """
         raw, monotone = self._counted(rows), self._counted(list(map(_monotone, rows)))
-        goes_on = until_ends(*monotone, self.least)[1] > 0.0
+        goes_on = before_ends(monotone.at_risk, self.least)
         events, risk = (
             np.where(goes_on, np.maximum(each, least), 0.0)
-            for each, least in zip(raw, (-np.inf, 0.0), strict=True)
+            for each, least in zip((raw.events, raw.exposed), (-np.inf, 0.0), strict=True)
         )
         differences = LogRank.of(events, risk, weights).differences
-        own, left = (np.where(goes_on, each, 0.0) for each in monotone)
+        own, left = (np.where(goes_on, each, 0.0) for each in (monotone.events, monotone.exposed))
         return LogRank(differences, LogRank.of(own, left, weights).covariances)
 
     def null(self) -> list[Reals]:
@@ -170,30 +173,33 @@ class _Stratum:
 
         Each group keeps its own hazard of being censored.
         """
-        cells = self.least.shape[1]
-        kinds = [classes_of_row(_monotone(rows)[0], cells) for rows in self.released]
-        events = [kind[0] for kind, _ in kinds]
-        risks = [
-            at_risk(events[i], censored, self.simulations[i].curve.n)
-            for i, (_, censored) in enumerate(kinds)
-        ]
-        hazard = _hazards(np.sum(events, axis=0), np.sum(risks, axis=0))
-        found = []
-        for own, risk, (_, censored) in zip(events, risks, kinds, strict=True):
-            left = risk - np.diff(own, prepend=0.0)
-            leaving = _hazards(censored, left)
-            leaving[-1] = 1.0  # whoever is left is censored at the last threshold
-            found.append(_shares(hazard, leaving))
-        return found
+        found = self._counted([_monotone(rows) for rows in self.released])
+        events, risk = found.events[0], found.at_risk[0]
+        left = np.append(risk[:, 1:], np.zeros((len(risk), 1)), axis=1)
+        censored = risk - events - left
+        hazard = _ratio(events.sum(axis=0), found.exposed[0].sum(axis=0))
+        first = _events_first(self.grid)
+        leaving = _ratio(censored, risk - events * first)
+        leaving[:, -1] = 1.0  # whoever is left is censored at the last threshold
+        return [_shares(hazard, own, first) for own in leaving]
 
-    def _counted(self, rows: list[Reals]) -> tuple[Reals, Reals]:
-        """Return the events in cells and the numbers at risk, (R, k, N) each."""
-        events, risks = [], []
+    def _counted(self, rows: list[Reals]) -> _Counted:
+        """Return the counts in cells of releases, (R, 2 N) of each group."""
+        found = []
         for row in rows:
-            happened, censored = classes_of_row(row, self.least.shape[1])
-            events.append(np.diff(happened[..., 0, :], axis=-1, prepend=0.0))
-            risks.append(at_risk(happened[..., 0, :], censored, row[..., -1:]))
-        return np.stack(events, axis=-2), np.stack(risks, axis=-2)
+            kinds, censored = classes_of_row(row, self.grid.size)
+            given = kinds[..., 0, :], censored, row[..., -1:]
+            exposures = exposed(*given, whole=self.grid.of_integers)
+            found.append((np.diff(given[0], axis=-1, prepend=0.0), at_risk(*given), exposures))
+        return _Counted(*(np.stack(each, axis=-2) for each in zip(*found, strict=True)))
+
+
+class _Counted(NamedTuple):
+    """The events, numbers at risk at the start, and exposed, of each group and cell, (R, k, N)."""
+
+    events: Reals
+    at_risk: Reals
+    exposed: Reals
 
 
 def _monotone(row: Reals) -> Reals:
@@ -204,18 +210,32 @@ def _monotone(row: Reals) -> Reals:
     return counts
 
 
-def _hazards(left: Reals, risk: Reals) -> Reals:
-    """Return the share of those at risk that leave in each cell, (N,), from cumulative counts."""
-    own = np.diff(left, prepend=0.0)
-    shares = np.divide(own, risk, out=np.zeros_like(own), where=risk > 0.0)
+def _events_first(grid: Grid) -> Reals:
+    """Return how often the event comes first if both would happen in one cell, (N,).
+
+    Always on grids of whole numbers or days, otherwise half but in the last, as ``exposed`` counts.
+    """
+    first = np.full(grid.size, 1.0 if grid.of_integers else 0.5)
+    first[-1] = 1.0
+    return first
+
+
+def _ratio(leaving: Reals, risk: Reals) -> Reals:
+    """Return the share of those at risk that leave in each cell."""
+    shares = np.divide(leaving, risk, out=np.zeros_like(leaving), where=risk > 0.0)
     return np.clip(shares, 0.0, 1.0)
 
 
-def _shares(hazard: Reals, leaving: Reals) -> Reals:
-    """Return the shares of cells of a row, (2 N,), from both hazards, (N,) each."""
-    survival, kept = np.cumprod(1.0 - hazard), np.cumprod(1.0 - leaving)
-    before, observed = np.append(1.0, survival[:-1]), np.append(1.0, kept[:-1])
-    shares = np.concatenate([before * observed * hazard, (survival * observed * leaving)[::-1]])
+def _shares(hazard: Reals, leaving: Reals, first: Reals) -> Reals:
+    """Return the shares of cells of a row, (2 N,), from both hazards, (N,) each.
+
+    Both are independent. If both would happen in a cell, the event is the earlier one in the share
+    ``first`` of cases.
+    """
+    both = hazard * leaving
+    events, censored = hazard - (1.0 - first) * both, leaving - first * both
+    at_risk = np.append(1.0, np.cumprod((1.0 - hazard) * (1.0 - leaving))[:-1])
+    shares = np.concatenate([at_risk * events, (at_risk * censored)[::-1]])
     return np.asarray(shares / shares.sum())
 
 
@@ -327,7 +347,8 @@ def _stratum(curves: list[Survival]) -> _Stratum:
         simulation_of("first", row, curve.mechanism)
         for row, curve in zip(rows, curves, strict=True)
     ]
-    return _Stratum(simulations, np.stack([curve.least_at_risk for curve in curves]))
+    least = np.stack([curve.least_at_risk for curve in curves])
+    return _Stratum(simulations, curves[0].grid, least)
 
 
 def survivals_of(argument: str, given: Any) -> tuple[Survival, ...]:

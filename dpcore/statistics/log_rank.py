@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LogRank", "Weights", "quadratic_form", "until_ends", "weights_of"]
+__all__ = ["LogRank", "Weights", "before_ends", "quadratic_form", "weights_of"]
 
 Reals = NDArray[np.float64]
 Weights = Literal["log-rank", "wilcoxon", "tarone-ware", "peto"] | tuple[float, float]
@@ -44,7 +44,7 @@ class LogRank(NamedTuple):
         events
             (..., k, N) the events in each cell.
         at_risk
-            (..., k, N) the records at risk at the start of each cell, 0 or more.
+            (..., k, N) how many records count as at risk in each cell, 0 or more.
         weights
             As in ``weights_of``.
         """
@@ -97,21 +97,20 @@ def weights_of(events: Reals, at_risk: Reals, weights: Weights) -> Reals:
     return np.asarray(before**p * (1.0 - before) ** q)
 
 
-def until_ends(events: Reals, at_risk: Reals, least: Reals) -> tuple[Reals, Reals]:
-    """Return the counts up to the cell where each group ends, and none after that.
+def before_ends(at_risk: Reals, least: Reals) -> NDArray[np.bool_]:
+    """Return which cells are before the end of each group, (..., k, N).
 
     A group ends before the first cell with fewer records at risk than ``least``. The sum of a test
     ends with the last but one of them, because a single group has nothing to be compared with.
 
     Parameters
     ----------
-    events, at_risk
-        (..., k, N) as in ``LogRank.of``.
+    at_risk
+        (..., k, N) the records at risk at the start of each cell.
     least
         (k, N) or a shape that it broadcasts with.
     """
-    lasts = np.logical_and.accumulate(at_risk >= least, axis=-1)
-    return np.where(lasts, events, 0.0), np.where(lasts, at_risk, 0.0)
+    return np.asarray(np.logical_and.accumulate(at_risk >= least, axis=-1))
 
 
 def quadratic_form(differences: Reals, covariances: Reals) -> Reals:

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.statistics.log_rank import LogRank, quadratic_form, until_ends, weights_of
+from dpcore.statistics.log_rank import LogRank, before_ends, quadratic_form, weights_of
 from tests.reference.log_rank import log_rank
 
 ALL = ["log-rank", "wilcoxon", "tarone-ware", "peto", (1.0, 0.0), (0.5, 2.0)]
@@ -104,7 +104,8 @@ def test_strata_add_up_and_many_releases_are_one_call():
 
 def test_the_sum_ends_where_fewer_than_two_groups_have_enough_at_risk():
     events, at_risk = np.ones((2, 4)), np.array([[9.0, 5.0, 2.0, 8.0], [9.0, 8.0, 7.0, 6.0]])
-    kept, left = until_ends(events, at_risk, np.full((2, 4), 3.0))
+    inside = before_ends(at_risk, np.full((2, 4), 3.0))
+    kept, left = np.where(inside, events, 0.0), np.where(inside, at_risk, 0.0)
     assert left[0].tolist() == [9.0, 5.0, 0.0, 0.0]  # 8 is after the end
     assert left[1].tolist() == [9.0, 8.0, 7.0, 6.0]
     of_two = LogRank.of(events[:, :2], at_risk[:, :2])
