@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -280,7 +279,7 @@ class Quantiles(Stored):
         """
         columns = {"probability": np.ravel(self.probabilities), "value": np.ravel(self.values)}
         _check.proportion("level", level)
-        with suppress(ParameterError):
+        if self._has_intervals:
             ends = self.interval(level)
             columns |= {"low": np.ravel(ends.low), "high": np.ravel(ends.high)}
         return frame_of(columns)
@@ -290,13 +289,18 @@ class Quantiles(Stored):
         return {**known, "n": self.n}
 
     def _readings(self, level: float) -> list[Rows]:
-        try:
-            ends = map(np.ravel, self.interval(level))
-        except ParameterError:
+        if not self._has_intervals:
             return Stored._readings(self, level)
+        ends = map(np.ravel, self.interval(level))
         read = zip(np.ravel(self.probabilities), np.ravel(self.values), *ends, strict=True)
         rows = [(f"quantile {p:g}", value, (low, high)) for p, value, low, high in read]
         return [with_intervals(level, rows)]
+
+    @property
+    def _has_intervals(self) -> bool:
+        """Whether all that intervals need is kept: not in earlier files, or if n is not public."""
+        drawn = self.method == "recursion" and self.grid is not None and self.n is not None
+        return drawn or self.curve is not None
 
     def _interval(self, level: float, n: int | None, sampling: float) -> Interval[Any]:
         """Return intervals for noise and this multiple of the sampling variance."""
@@ -323,11 +327,13 @@ class Quantiles(Stored):
         """Return the ends of intervals for F at the distinct quantiles that were drawn."""
         level, records = _check.proportion("level", level), self._records(n)
         if self.grid is None or self.method != "recursion":
-            raise ParameterError("grid", self.grid, "must be known: earlier files lack it")
+            lacking = "curve" if self.method == "curve" else "grid"
+            raise ParameterError(lacking, None, "must be known: earlier files lack it")
         shares, first = np.unique(np.ravel(self.probabilities), return_index=True)
         cells, privacy = self._cells()[first], self.privacy
         relation: Any = privacy.neighbours
-        budget = Allowance.checked(privacy.epsilon, privacy.rho, relation)
+        rho = privacy.rho if privacy.epsilon is None else None  # beside epsilon, it follows
+        budget = Allowance.checked(privacy.epsilon, rho, relation)
         cuts = planned(shares.tolist(), budget)
         targets, off = reaches(cuts, cells, self.grid.size, records, (1.0 - level) / 2)
         exact = targets / records
@@ -343,7 +349,8 @@ class Quantiles(Stored):
             return _check.integer("n", n, 1, MOST_COUNTED)
         if n is not None:
             raise ParameterError("n", n, "must be None: it is known")
-        return self.curve.n if self.n is None and self.curve is not None else int(self.n or 0)
+        known = self.curve.n if self.n is None and self.curve is not None else self.n
+        return _check.integer("n", known, 1, 2**63 - 1)
 
     def _cells(self) -> NDArray[np.int64]:
         """Return the cells of which the values are the ends, (m,)."""

@@ -335,6 +335,10 @@ def test_earlier_files_have_no_intervals():
         old.interval()
     assert list(old.to_frame()) == ["probability", "value"]
     assert "0.5" in dp.report(old)
+    with pytest.raises(dp.ParameterError, match="curve must be known"):
+        replace(found, method="curve").interval()
+    with pytest.raises(dp.ParameterError, match="n must be between 1"):
+        replace(found, n=0).interval()
 
 
 def test_the_number_of_records_is_asked_for_where_it_is_not_public():
@@ -360,8 +364,10 @@ def test_bad_levels(name, method):
         getattr(found, name)(1.0)
 
 
-def test_frames_and_reports_have_the_intervals():
-    found = quantiles(VALUES, [0.5, 0.2, 0.5], GRID, epsilon=9.0, method="curve", rng=generator())
+@pytest.mark.parametrize("spent", [{"epsilon": 9.0}, {"rho": 2.0}], ids=["epsilon", "rho"])
+@pytest.mark.parametrize("method", ["recursion", "curve"])
+def test_frames_and_reports_have_the_intervals(method, spent):
+    found = quantiles(VALUES, [0.5, 0.2, 0.5], GRID, method=method, rng=generator(), **spent)
     frame = found.to_frame(0.8)
     assert list(frame) == ["probability", "value", "low", "high"]
     assert np.array_equal(frame[["low", "high"]].to_numpy().T, found.interval(0.8))
