@@ -16,7 +16,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from ..summaries.grid import Grid
 from .cdf import CDF
-from .event_row import EventRow, added_up
+from .event_row import EventRow, added_up, check_alike
 from .provenance import Noises
 
 __all__ = ["are_one_release", "average", "combine"]
@@ -174,8 +174,7 @@ def _of_durations(curves: list[Any], weights: object) -> EventRow:
     if weights is not None:
         what = "must be None: curves of durations have the counts of all records"
         raise ParameterError("weights", weights, what)
-    for curve in curves:
-        _check.instance("curves", curve, EventRow, "must all be curves of durations")
+    check_alike(curves)
     summed: EventRow = added_up(curves, combine([curve.row for curve in curves]))
     return summed
 

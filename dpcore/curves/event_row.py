@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,14 @@ from .shapes import float_or_array
 from .simulated_releases import Simulation, blocks, root_mean_square_errors
 from .stored import Stored
 
-__all__ = ["EventRow", "Target", "added_up", "check_event_grid", "deviation_of_at_risk"]
+__all__ = [
+    "EventRow",
+    "Target",
+    "added_up",
+    "check_alike",
+    "check_event_grid",
+    "deviation_of_at_risk",
+]
 
 Target = Literal["records", "population"]
 _Row = TypeVar("_Row", bound="EventRow")
@@ -192,16 +199,22 @@ class EventRow(Stored):
         return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
 
 
+def check_alike(curves: Sequence[EventRow]) -> None:
+    """Refuse curves that cannot be added up."""
+    first = curves[0]
+    for curve in curves:
+        _check.instance("curves", curve, EventRow, "must all be curves of durations")
+        if curve._shape() != first._shape():
+            what = f"must all be a {type(first).__name__} over one grid, of the same kinds"
+            raise ParameterError("curves", curve, what)
+
+
 def added_up(curves: Sequence[_Row], row: CDF) -> _Row:
     """Return the curve of a row that is the sum of those of curves of disjoint records.
 
     Its mechanism is known if those of all curves are.
     """
     first = curves[0]
-    for curve in curves:
-        if curve._shape() != first._shape():
-            what = f"must all be a {type(first).__name__} over one grid, of the same kinds"
-            raise ParameterError("curves", curve, what)
     used: SumOfReleases | None = None
     parts = tuple(curve.mechanism for curve in curves if curve.mechanism is not None)
     if len(parts) == len(curves):
@@ -233,13 +246,22 @@ def deviation_of_at_risk(row: CDF, cells: int, mechanism: Releases | None) -> Re
     size = row.grid.size
     try:
         if mechanism.is_additive:
-            if isinstance(mechanism, Hashable) and size <= _FEW:
+            if size <= _FEW and _is_key(mechanism):
                 return _kept_deviation(mechanism, size, cells, row.n)
             return _simulated_deviation(mechanism, size, cells, row.n)
     except Exception as error:  # a mechanism of one's own, and the release is already paid for
         what = f"{type(mechanism).__name__} could not simulate its noise ({error!r}): numbers at"
         warnings.warn(f"{what} risk have bounds of their noise", DpcoreWarning, stacklevel=2)
     return _bounds_of_at_risk(row.noise_deviation, cells)
+
+
+def _is_key(mechanism: Releases) -> TypeGuard[Hashable]:
+    """Return whether a mechanism can be looked up: all of its fields, too."""
+    try:
+        hash(mechanism)
+    except TypeError:
+        return False
+    return True
 
 
 def _simulated_deviation(mechanism: Releases, size: int, cells: int, n: int) -> Reals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -93,7 +93,7 @@ class SumOfReleases:
 
     parts: tuple[Releases, ...]
     sizes: tuple[int, ...]
-    description: Mapping[str, str | int | float]
+    description: Mapping[str, str | int | float] = field(hash=False)  # a dictionary has no hash
 
     @property
     def is_additive(self) -> bool:

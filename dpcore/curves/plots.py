@@ -141,7 +141,7 @@ def plot_steps(
 def plot_survival(
     x: Reals,
     curve: Reals,
-    band: tuple[Reals, Reals],
+    band: tuple[Reals, Reals] | None,
     at_risk: Callable[[float], str],
     name: str,
     *,
@@ -157,7 +157,7 @@ def plot_survival(
     x, curve
         (N + 1,) the places, from where durations begin, and survival there. NaN: not drawn.
     band
-        The lower and the upper end, each (N + 1,).
+        The lower and the upper end, each (N + 1,), or None if it is not known.
     at_risk
         Returns the number at risk at a place as a text; "" where it is not known.
     name
@@ -172,15 +172,17 @@ def plot_survival(
     (drawn,) = ax.plot(x, curve, drawstyle=steps, **_labelled(ax, name, style))
     colour = drawn.get_color()
     where: Any = None if linear else "post"
-    told = _once(ax, covered)
     look: dict[str, Any] = {"color": colour, "alpha": shade(ax), "linewidth": 0}
-    ax.fill_between(x, *band, step=where, label=told, **look)
+    if band is None:
+        _say(ax, _NOT_KNOWN)
+    else:
+        ax.fill_between(x, *band, step=where, label=_once(ax, covered), **look)
     ax.set_xlim(float(x[0]), float(x[-1]))
     ticks: Any = [place for place in ax.get_xticks() if x[0] <= place <= x[-1]]
     ax.set_xticks(ticks)
     thousands(ax, float(x[-1]))
     row = sum(text.get_gid() == _AT_RISK for text in ax.texts)
-    numbers = [number for number in map(at_risk, ticks) if number]
+    numbers = [number for number in map(at_risk, ticks) if number] or [""]  # a row for each curve
     where_to: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
     if row == 0:
         start = (0.0, 0.0)

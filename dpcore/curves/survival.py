@@ -415,12 +415,13 @@ class Survival(EventRow):
         -------
         pandas.DataFrame
             (N, 8), with the columns ``time``, ``at_risk``, ``events`` and ``censored`` up to it,
-            ``survival``, ``low`` and ``high``, and ``cumulative_hazard``.
+            ``survival``, ``low`` and ``high``, and ``cumulative_hazard``. Where the mechanism is
+            not known, ``low`` and ``high`` are left out.
 
         Raises
         ------
         DtypeError, ParameterError
-            An argument is not as above, or the mechanism is not known.
+            An argument is not as above.
         MissingExtraError
             pandas is not installed.
 
@@ -435,19 +436,17 @@ class Survival(EventRow):
         1   2.0      3.0     2.0      0.50
         2   3.0      1.0     2.0      0.50
         """
-        low, high = self.band(level, of=of)
-        return frame_of(
-            {
-                "time": self.times,
-                "at_risk": self.at_risk,
-                "events": self.events,
-                "censored": self.censored,
-                "survival": self.survival,
-                "low": low,
-                "high": high,
-                "cumulative_hazard": self.cumulative_hazard,
-            }
-        )
+        band = self._known_band(level, of)
+        columns = {
+            "time": self.times,
+            "at_risk": self.at_risk,
+            "events": self.events,
+            "censored": self.censored,
+            "survival": self.survival,
+            **({} if band is None else band._asdict()),
+            "cumulative_hazard": self.cumulative_hazard,
+        }
+        return frame_of(columns)
 
     def _readings(self, level: float) -> list[Rows]:
         def median() -> Reading:
@@ -478,7 +477,7 @@ class Survival(EventRow):
         ax
             Matplotlib axes, or None for new ones.
         level, of
-            Of the band, as in ``band``.
+            Of the band, as in ``band``. None is drawn where the mechanism is not known.
         band
             The ends of another band, each (N,), from ``dpcore.simultaneous_band`` with this level.
             None: that of ``band``.
@@ -501,7 +500,7 @@ class Survival(EventRow):
         """
         from .plots import plot_survival, shortly
 
-        ends = self.band(level, of=of)
+        ends = self._known_band(level, of)
         if band is not None:
             _check.instance("band", band, Interval, "must be None or an Interval")
             for end in band:
@@ -509,7 +508,7 @@ class Survival(EventRow):
             ends = band
         at = np.append(self._start, self.grid.positions)
         x, unit = axis(self.grid, at)
-        low, high = (np.append(1.0, end) for end in ends)
+        around = None if ends is None else (np.append(1.0, ends.low), np.append(1.0, ends.high))
         starts, risk = x[: self._known], self.at_risk[: self._known]  # of cells
 
         def number(place: float) -> str:
@@ -520,7 +519,7 @@ class Survival(EventRow):
         ax = plot_survival(
             x,
             np.append(1.0, self.survival),
-            (low, high),
+            around,
             number,
             shortly(self.privacy),
             linear=self._is_linear,
@@ -531,6 +530,12 @@ class Survival(EventRow):
         if unit:
             ax.set_xlabel(f"duration in {unit}")
         return ax
+
+    def _known_band(self, level: float, of: Target) -> Interval[Reals] | None:
+        """Return the band, or None where the mechanism is not known, as of sums of other curves."""
+        deviations(level)
+        _check.choice("of", of, Target)
+        return None if self.mechanism is None else self.band(level, of=of)
 
     def _repr_html_(self) -> str:
         at, survival = np.append(self._start, self.grid.positions), np.append(1.0, self.survival)

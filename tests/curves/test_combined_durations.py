@@ -8,6 +8,7 @@ import pytest
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Hierarchy, NoNoise
 
+ENDS = ("low", "high")
 GRID = dp.Grid.uniform(0, 12, 12)
 SIZES = (700, 400, 900)
 RNG = np.random.default_rng
@@ -38,6 +39,9 @@ def test_exact_curves_of_sites_are_that_of_all_records():
     of_groups = dp.survival(*WHOLE, GRID, NoNoise(), **groups)
     assert np.array_equal(dp.combine(of_groups).survival, EXACT.survival)
     assert dp.combine(of_groups) == dp.combine(of_groups.values())
+    noisy = dp.survival(*WHOLE, GRID, epsilon=1.0, rng=RNG(1), **groups)  # their sizes, too
+    low, high = dp.combine(noisy).band()
+    assert np.all(low < high)
 
 
 def test_incidences_are_combined_by_kind():
@@ -64,6 +68,11 @@ def test_noise_adds_up():
     again = dp.load(found.to_json())
     assert np.array_equal(again.survival, found.survival)
     assert again.mechanism is None  # several mechanisms are not made again
+    assert list(again.to_frame()) == [name for name in found.to_frame() if name not in ENDS]
+    with pytest.raises(dp.ParameterError, match="level"):
+        again.to_frame(95)
+    assert len(found.plot().collections) == len(again.plot().collections) + 1
+    assert "Survival" in dp.report(again)
     rng = RNG(1)
     with pytest.raises(dp.ParameterError, match="rng"):
         found.mechanism.release(np.ones(24, int))
@@ -108,7 +117,7 @@ def test_errors_name_the_arguments():
     refused("curves", [first.row, second], dp.DtypeError)
     refused("curves must be a list", {first, second}, dp.DtypeError)
     finer = dp.survival(*SITES[2], dp.Grid.uniform(0, 12, 6), epsilon=1.0)
-    refused("curves", [first, finer])
+    refused("curves must all be a Survival over one grid", [first, finer])
     later = dp.survival(*SITES[2], dp.Grid.uniform(1, 13, 12), epsilon=1.0, rng=RNG(1))
     refused("curves must all be a Survival over one grid", [first, second, later])
     refused("hold at least one", [])
