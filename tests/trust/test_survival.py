@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,11 @@ def test_cells_are_those_of_the_counts():
         assert cell_of(durations[7], grid, event=bool(event[7])) == cells[7]
     days = dp.Grid.uniform(np.timedelta64(0, "D"), np.timedelta64(8, "D"), 4)
     assert cell_of(np.timedelta64(3, "D"), days, event=False) == 6
+    assert cell_of(timedelta(days=3), days, event=False) == 6
+    pandas = pytest.importorskip("pandas")
+    assert cell_of(pandas.Timedelta(days=3), days, event=False) == 6
+    with pytest.raises(dp.MissingValueError, match="score"):
+        cell_of(pandas.NaT, days, event=False)
     for wrong, kind in (
         ({"event": [1]}, dp.DtypeError),
         ({"event": [True] * 2}, dp.ParameterError),

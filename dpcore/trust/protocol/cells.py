@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any, overload
 
 import numpy as np
@@ -37,7 +38,8 @@ def cell_of(
     Parameters
     ----------
     score
-        One real number, or (n,) of them for the cells of many records.
+        One real number, or (n,) of them for the cells of many records; with ``event``, durations on
+        a grid of durations.
     grid
         N public thresholds.
     label
@@ -78,10 +80,11 @@ def cell_of(
         check_grid_of_numbers("grid", grid)
     else:
         check_grid_of_durations("grid", grid)
-    Column.of(score, "score").check_index(Column.of(label, "label"))
-    Column.of(score, "score").check_index(Column.of(event, "event"))
     is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
+    is_one |= isinstance(score, timedelta | datetime)  # NaT of pandas is a datetime
     column = Column.of([score] if is_one else score, "score")
+    column.check_index(Column.of(label, "label"))
+    column.check_index(Column.of(event, "event"))
     values = column.joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if np.isnan(values).any():
         raise MissingValueError("score")
