@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DtypeError, MissingExtraError, ParameterError, shown
+from .errors import DtypeError, MissingExtraError, ParameterError, Words, shown
 
 __all__ = [
     "array",
@@ -304,11 +304,11 @@ def counts(argument: str, value: object, shape: tuple[int, ...] | None = None) -
     """Return exact counts: integers of 0 or more whose sum fits 64 bits. None: of any shape."""
     values = array(argument, value, "iu", "must hold integers")
     if values.min(initial=0) < 0:
-        raise ParameterError(argument, "a negative count", "must not be negative")
+        raise ParameterError(argument, Words("some that are"), "must not be negative")
     # The sum is below the first number, but it takes ten times as long.
     largest = 2.0 * float(values.max(initial=0)) * values.size
     if largest >= _MOST_TOTAL and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL:
-        raise ParameterError(argument, "larger counts", "must sum to less than 2^62")
+        raise ParameterError(argument, Words("a larger sum"), "must sum to less than 2^62")
     if shape is not None and values.shape != shape:
         raise ParameterError(argument, values.shape, f"must have shape {shape}")
     return values.astype(np.int64)

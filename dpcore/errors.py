@@ -20,6 +20,7 @@ __all__ = [
     "MissingExtraError",
     "MissingValueError",
     "ParameterError",
+    "Words",
 ]
 
 
@@ -33,6 +34,13 @@ class DpcoreError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:  # errors from other processes come back unchanged
         return _again, (type(self), self.args, self.__dict__)
+
+
+class Words(str):
+    """What stands in an error for a value that is private; it is shown without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class ParameterError(DpcoreError, ValueError):

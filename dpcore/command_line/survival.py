@@ -26,7 +26,7 @@ from .arguments import UsageError
 from .by_groups import BY, column_of, groups_of, places
 from .labels import POSITIVE, scored_labels
 from .options import Command, given, option
-from .reports import about, between, lines, percent, picture, shown
+from .reports import about, lines, percent, picture, shown
 from .running import batches, check_outputs, mechanism_of, missing_values, spent_by, written
 from .shared_options import BOUNDS, BUDGET, FILE, FILES, LEVEL, ONE_BUDGET, size
 from .sizes import with_size
@@ -34,6 +34,7 @@ from .sizes import with_size
 __all__ = ["COMMAND"]
 
 _ROWS: Final = 6
+_NEVER: Final = "not reached"
 _FEWEST: Final = 4  # cells, for which a budget is checked before the file is read
 
 
@@ -129,9 +130,8 @@ def _summary(curve: Survival, options: argparse.Namespace) -> str:
         **_about_columns(options),
         **about(curve.row),
         "events": f"{curve.events[-1]:.0f} (released)",
-        "median": f"{curve.median:.4g}",
-        f"{level}": f"{between(curve.quantile_interval(0.5, options.level, of='population'))}"
-        " (population)",
+        "median": _time(curve.median),
+        f"{level}": f"{_median_between(curve, options.level)} (population)",
         "ends at": f"{curve.end:.4g}",
     }
     at = np.unique(np.linspace(0, curve.grid.size, _ROWS + 1).round().astype(int))[1:] - 1
@@ -154,11 +154,11 @@ def _summary_of_groups(found: GroupedSurvival, options: argparse.Namespace) -> s
     if len(found) > 1:
         rows["log-rank"] = f"p = {dpcore.log_rank_test(found).pvalue:.3g}"
     heading = (
-        f"{'median':>9}  {f'{level} (population)':>19}  {'records':>10}  {'events':>10}  group"
+        f"{'median':>11}  {f'{level} (population)':>22}  {'records':>10}  {'events':>10}  group"
     )
     table = [
-        f"{each.median:>9.4g}"
-        f"  {between(each.quantile_interval(0.5, options.level, of='population')):>19}"
+        f"{_time(each.median):>11}"
+        f"  {_median_between(each, options.level):>22}"
         f"  {each.n:>10}  {each.events[-1]:>10.0f}  {shown(group)}"
         for group, each in found.items()
     ]
@@ -171,6 +171,17 @@ def _about_columns(options: argparse.Namespace) -> dict[str, object]:
         "duration": shown(options.durations),
         "event": f"{shown(options.event)}, if {shown(event)}",
     }
+
+
+def _median_between(curve: Survival, level: float) -> str:
+    """Return the interval of a median as a text; its ends may not be reached."""
+    low, high = map(_time, curve.quantile_interval(0.5, level, of="population"))
+    return low if low == high == _NEVER else f"{low} to {high}"
+
+
+def _time(time: float) -> str:
+    """Return a time as a text, or that it is not reached."""
+    return f"{time:.4g}" if time == time else _NEVER
 
 
 COMMAND: Final = Command(

@@ -84,6 +84,9 @@ def chi_square_test(
     if isinstance(other, Counts):
         if other.categories != counts.categories:
             raise ParameterError("other", other.categories, "must have the same categories")
+        if other is counts:
+            what = "must be another release than counts, of other records"
+            raise ParameterError("other", other, what)
         releases = (counts, other)
     else:
         law = _law_of(other, len(counts))

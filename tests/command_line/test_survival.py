@@ -53,6 +53,15 @@ def test_the_number_of_cells_is_that_of_the_function(ran):
     assert Path("o.png").read_bytes()[1:4] == b"PNG"
 
 
+def test_a_median_that_is_not_reached_is_told_in_words(ran):
+    early = [*FLAGS[:4], "--upper", "2", "--epsilon", "1e6", "--mechanism", "dyadic"]
+    out = ran("survival", "t.parquet", *early, "--size", "24")
+    assert "median      not reached\n95%         not reached (population)\n" in out
+    out = ran("survival", "t.parquet", *early, "--size", "24", "--by", "arm", "--groups", "new,old")
+    assert out.splitlines()[-1].startswith("not reached             not reached  ")
+    assert "nan" not in out
+
+
 @pytest.mark.parametrize("argv", [["t.csv", "--event-label", "died"], ["t.parquet"]])
 def test_groups_are_shown_with_a_test(ran, argv):
     by = ["--by", "arm", "--groups", "old, new"]
@@ -63,7 +72,7 @@ def test_groups_are_shown_with_a_test(ran, argv):
     for group, curve in exact.items():
         assert np.allclose(stored[group].survival, curve.survival, 0, 1e-9)
     assert f"log-rank    p = {dp.log_rank_test(stored).pvalue:.3g}\n" in out
-    assert out.splitlines()[-1].split()[3:] == ["1000", f"{exact['new'].events[-1]:.0f}", "new"]
+    assert out.splitlines()[-1].split()[-3:] == ["1000", f"{exact['new'].events[-1]:.0f}", "new"]
     assert "\nprivacy     epsilon = 1e+06 (replace-one-within-group)\n" in out
 
 

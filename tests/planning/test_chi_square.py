@@ -56,7 +56,7 @@ def test_same_counts_have_the_same_p_value_and_bad_arguments_are_refused():
     first, second = (dp.counts(sample(rng, 300), range(3), epsilon=1.0, rng=rng) for _ in range(2))
     assert dp.chi_square_test(first, second) == dp.chi_square_test(first, second)
     other = dp.counts([1, 2], [1, 2], epsilon=1.0)
-    for wrong in (other, [0.5, 0.5], [0.5, 0.4, 0.2], [1.0, 0.0, 0.0], [np.nan] * 3):
+    for wrong in (first, other, [0.5, 0.5], [0.5, 0.4, 0.2], [1.0, 0.0, 0.0], [np.nan] * 3):
         with pytest.raises(dp.ParameterError, match="other"):
             dp.chi_square_test(first, wrong)
     with pytest.raises(dp.ParameterError, match="two categories"):
