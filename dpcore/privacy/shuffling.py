@@ -99,7 +99,7 @@ def mixed(parts: Sequence[tuple[int, Blanket]]) -> Blanket:
     return Blanket(first.epsilon, double_above(sum(chances, Fraction(0)) / total))
 
 
-def shuffled(epsilon: float, clients: int, delta: float) -> Privacy:
+def shuffled(epsilon: float | Fraction, clients: int, delta: float) -> Privacy:
     """Return what local reports cost together after they have been shuffled.
 
     Each client sends one report, with local differential privacy. A shuffler takes off who sent
@@ -142,7 +142,7 @@ def shuffled(epsilon: float, clients: int, delta: float) -> Privacy:
     >>> shuffled(4.0, 100, 1e-6).delta  # too few
     0.0
     """
-    own = _check.positive("epsilon", epsilon)
+    own = double_above(_check.fraction("epsilon", epsilon))
     reports = _check.integer("clients", clients, 1, _MOST_CLIENTS)
     chance = probability("delta", delta)
     least = own
@@ -153,7 +153,7 @@ def shuffled(epsilon: float, clients: int, delta: float) -> Privacy:
     return Privacy(least, chance)
 
 
-def local_epsilon(epsilon: float, clients: int, delta: float) -> float:
+def local_epsilon(epsilon: float | Fraction, clients: int, delta: float) -> float:
     """Return the largest local epsilon of reports that cost (epsilon, delta) after shuffling.
 
     Parameters
@@ -182,7 +182,7 @@ def local_epsilon(epsilon: float, clients: int, delta: float) -> float:
     100000 7.07
     10000000 11.67
     """
-    wanted = _check.positive("epsilon", epsilon)
+    wanted = -double_above(-_check.fraction("epsilon", epsilon))  # rounded down
     reports = _check.integer("clients", clients, 1, _MOST_CLIENTS)
     most = probability("delta", delta)
     return largest_local(

@@ -202,3 +202,11 @@ def test_levels_that_are_drawn_have_the_mean_of_the_blankets():
 def test_bad_arguments_are_named(call, arguments, error, named):
     with pytest.raises(error, match=named):
         call(*arguments)
+
+
+def test_fractions_are_rounded_to_the_safe_side():
+    third = Fraction(1, 3)  # above its nearest double
+    assert shuffled(third, 1, 1e-9).epsilon > third
+    assert local_epsilon(third, 1, 1e-9) < third
+    tenth = Fraction(1, 10)  # below its nearest double
+    assert local_epsilon(tenth, 1, 1e-9) < tenth

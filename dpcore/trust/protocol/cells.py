@@ -75,7 +75,7 @@ def cell_of(
     array([1, 6, 4])
     """
     if label is not None and event is not None:
-        raise ParameterError("event", event, "must be None for scored labels")
+        raise ParameterError("event", type(event).__name__, "must be None for scored labels")
     if event is None:
         check_grid_of_numbers("grid", grid)
     else:
