@@ -147,7 +147,7 @@ def main() -> None:
         "Rejected, in %, if a constant hazard is multiplied (n, epsilon, ratio),"
         f" {replicates(powers)} runs. *Records*: the classical test without privacy. Tests of"
         " counts get the critical value that their own size would need, which nobody knows in"
-        " practice; that of dpcore has the size above, which is a part of its power.",
+        " practice; that of dpcore has the size above.",
         pivot(powers, {"case": "{}"}, {"test": "{}"}, power, test=["records", "dpcore", *RIVALS]),
     )
     write("measured/log-rank.md", page)
