@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     from .curves.confidence import Interval
     from .curves.counts import Count, Counts
     from .curves.cumulative_incidence import CumulativeIncidence
+    from .curves.cumulative_incidence_groups import GroupedCumulativeIncidence
     from .curves.groups import GroupedCDF
     from .curves.mean import Mean
     from .curves.projection import Projection
@@ -114,6 +115,7 @@ __all__ = [
     "FormatError",
     "Grid",
     "GroupedCDF",
+    "GroupedCumulativeIncidence",
     "GroupedScores",
     "GroupedSurvival",
     "Interval",
@@ -254,6 +256,7 @@ _HOMES = {
     "curves.confidence": ("Interval",),
     "curves.counts": ("Count", "Counts"),
     "curves.cumulative_incidence": ("CumulativeIncidence",),
+    "curves.cumulative_incidence_groups": ("GroupedCumulativeIncidence",),
     "curves.groups": ("GroupedCDF",),
     "curves.mean": ("Mean",),
     "curves.projection": ("Projection",),

@@ -27,6 +27,7 @@ _HOMES: Final = {
     "dpcore.count": "curves.counts",
     "dpcore.counts": "curves.counts",
     "dpcore.cumulative-incidence": "curves.cumulative_incidence",
+    "dpcore.cumulative-incidence-groups": "curves.cumulative_incidence_groups",
     "dpcore.distribution-test": "planning.distribution_tests",
     "dpcore.groups": "curves.groups",
     "dpcore.hosmer-lemeshow": "statistics.hosmer_lemeshow",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._sealed import sealed
-from ..errors import amount
+from ..errors import ParameterError, amount
+from ..records.labels import Label
 from ..summaries.grid import Grid
 from ..summaries.group_counts import labels_of
 from . import forms
@@ -32,7 +35,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["CumulativeIncidence"]
+__all__ = ["CumulativeIncidence", "kinds_of"]
+
+
+def kinds_of(kinds: Sequence[Label]) -> tuple[Label, ...]:
+    """Return the public labels of kinds of events; refuse those that no JSON can hold."""
+    labels = labels_of(kinds, "kinds")
+    for label in labels:
+        if isinstance(label, bytes) or label in (math.inf, -math.inf):
+            raise ParameterError("kinds", label, "must hold strings or finite numbers")
+    return labels
 
 
 @sealed
@@ -97,7 +109,7 @@ class CumulativeIncidence(EventRow):
 
     def __post_init__(self) -> None:
         _check.instance("kinds", self.kinds, tuple, "must be a tuple")
-        object.__setattr__(self, "kinds", labels_of(self.kinds, "kinds"))
+        object.__setattr__(self, "kinds", kinds_of(self.kinds))
         self._check_row(kinds=len(self.kinds))
 
     def __repr__(self) -> str:
@@ -249,7 +261,7 @@ class CumulativeIncidence(EventRow):
             Whether the incidences are drawn on top of each other, so that what is left up to 1 is
             survival. Otherwise each is a line.
         **style
-            Passed on to ``Axes.step``, or to ``Axes.stackplot``.
+            Passed on to ``Axes.plot``, or to ``Axes.stackplot``.
 
         Returns
         -------
@@ -282,17 +294,22 @@ class CumulativeIncidence(EventRow):
             steps: Any = {"step": "post"} if self.grid.of_integers else {}
             ax.stackplot(x, shares, labels=names, **{**steps, **style})
         else:
-            for name, own in zip(names, shares, strict=True):
-                if self.grid.of_integers:
-                    ax.step(x, own, where="post", **{"label": name, **style})
-                else:
-                    ax.plot(x, own, **{"label": name, **style})
+            for at, name in enumerate(names):
+                self._draw(ax, at, **{"label": name, **style})
         named(ax, f"duration ({unit})" if unit else "duration", "share with the event up to then")
         ax.set_ylim(0.0, 1.02)
         place = "upper left" if stacked else corner(x, shares.max(axis=0))
         for entry in legend(ax, place, title=shortly(self.privacy)).get_texts():
             entry.set_parse_math(False)  # a dollar sign in a label is no mathematics
         return ax
+
+    def _draw(self, ax: Axes, at: int, **style: Any) -> str:
+        """Draw the incidence of the kind at a place up to ``end``; return the unit of the axis."""
+        known = self._known
+        x, unit = axis(self.grid, np.append(self._start, self.grid.positions[:known]))
+        where: Any = {"drawstyle": "steps-post"} if self.grid.of_integers else {}
+        ax.plot(x, np.append(0.0, self.incidence[at, :known]), **{**where, **style})
+        return unit
 
     def _band_of(self, width: float, errors: Reals) -> Interval[Reals]:
         """Return the ends of intervals that reach so many errors on either side, (K, N) each."""

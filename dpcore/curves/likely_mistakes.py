@@ -47,7 +47,7 @@ __all__ = [
     "warn",
     "warn_of_classes",
     "warn_of_curve",
-    "warn_of_empty_groups",
+    "warn_of_durations",
     "warn_of_group",
     "warn_of_groups",
     "warn_of_quantiles",
@@ -64,6 +64,7 @@ _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
 _MOST_IN_FIRST: Final = 0.1
 _MOST_IN_LAST: Final = 0.2
+_MOST_DURATIONS: Final = 0.9  # in one end cell of a grid of durations
 _MOST_ABOVE_LAST: Final = 3  # times the records of the cell before
 _LEAST_BEYOND: Final = 0.25  # a share of the records in the last cell
 _MOST_ABOVE_NEXT: Final = 1.5  # 1 for exponential and for uniform values, whatever their scale
@@ -201,14 +202,49 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
     _warn_of_first(texts, len(groups))
 
 
-def warn_of_empty_groups(groups: Mapping[Any, CDF]) -> None:
-    """Warn of groups that may have no records, from the released row of each."""
+def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
+    """Warn of durations that may have another unit, and of groups that may have no records.
+
+    Parameters
+    ----------
+    rows
+        The raw row of events and censorings of each group; of the group None, if there are none.
+    grid
+        The grid of durations.
+    """
     texts = [
-        f"group {shown(group)}: {text}"
-        for group, row in groups.items()
-        if (text := _without_records(row))
+        text if group is None else f"group {shown(group)}: {text}"
+        for group, row in rows.items()
+        if (text := _without_records(row) or _in_one_cell(row, grid))
     ]
-    _warn_of_first(texts, len(groups))
+    _warn_of_first(texts, len(rows))
+
+
+def _in_one_cell(row: CDF, grid: Grid) -> str | None:
+    """Return a text if nearly all durations are in one end cell, as in another unit.
+
+    Many are at the end of a study, so the last cell alone may hold more of them than that of a
+    distribution.
+    """
+    size, counts, deviations = grid.size, row.counts, row.noise_deviation
+    if size < FEW_CELLS:
+        return None
+    # Each class of events begins with the first cell and ends with the last; censorings, the last
+    # class of the row, are the other way round.
+    starts = np.arange(0, counts.size, size)
+    padded = np.append(0.0, counts)
+    of_starts, of_ends = (padded[at + 1] - padded[at] for at in (starts, starts + size - 1))
+    first = of_starts[:-1].sum() + of_ends[-1]
+    last = of_ends[:-1].sum() + of_starts[-1]
+    # The two counts of each cell are taken as independent.
+    noise = math.sqrt(2.0 * starts.size) * known(largest(deviations))
+    for share, cell in ((first / row.n, "first"), (last / row.n, "last")):
+        if share - SURE * noise / row.n > _MOST_DURATIONS:
+            return (
+                f"{percent(share)} of the durations are in the {cell} cell of {_shown(grid)}: is"
+                " their unit that of the grid? Those beyond it count in its end cells"
+            )
+    return None
 
 
 def _warn_of_first(texts: Sequence[str], groups: int) -> None:

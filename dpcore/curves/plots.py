@@ -187,7 +187,7 @@ def plot_survival(
     if row == 0:
         start = (0.0, 0.0)
         title: Any = {"xycoords": "axes fraction", "ha": "right", "fontsize": "small"}
-        beside = -3.0 * max(len(numbers[0]), 4) - 6.0  # left of the first number
+        beside = -3.0 * max([4, *map(len, numbers[:1])]) - 6.0  # left of the first number
         ax.annotate("at risk", start, (beside, -_BELOW), **title, **where_to)
     below = (0, -_BELOW - _ROW_AT_RISK * row)
     step = every(ax, len(ticks), numbers, _SMALL)

@@ -39,8 +39,10 @@ def joined(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return np.asarray(counts.reshape(-1, _FINEST // size).sum(axis=1))
 
 
-def suited_to_survival(n: int, spender: Mechanism | Allowance) -> tuple[int, Mechanism]:
-    """Return how many cells durations of n records get, and the mechanism for both classes.
+def suited_to_survival(
+    n: int, spender: Mechanism | Allowance, kinds: int = 1
+) -> tuple[int, Mechanism]:
+    """Return how many cells durations of n records get, and the mechanism for all classes.
 
     Parameters
     ----------
@@ -48,6 +50,8 @@ def suited_to_survival(n: int, spender: Mechanism | Allowance) -> tuple[int, Mec
         The number of records, which is public.
     spender
         The mechanism, or what the default one may spend.
+    kinds
+        The number of kinds of events. With those that are censored, there is one more class.
 
     Raises
     ------
@@ -58,21 +62,23 @@ def suited_to_survival(n: int, spender: Mechanism | Allowance) -> tuple[int, Mec
     -----
     The number of cells is the largest one whose cumulative counts have noise of at most 0.4 of a
     cell's mean share of the records, in root mean square. More cells show more of the curve, and
-    have more noise. The number 0.4 was chosen by simulation, for hazards that are constant, rise,
-    fall, do both, or end, with 0 to 70 % censored; docs/measured/survival.md has the errors. The
-    default is a histogram or a tree, whose error is noise alone, so that intervals know its law.
+    have more noise. The number 0.4 was chosen by simulation of one kind, for hazards that are
+    constant, rise, fall, do both, or end, with 0 to 70 % censored; docs/measured/survival.md has
+    the errors. The default is a histogram or a tree, whose error is noise alone, so that intervals
+    know its law.
     """
-    chosen = _SIZES[0], _of(_SIZES[0], spender)
+    classes = kinds + 1
+    chosen = _SIZES[0], _of(classes * _SIZES[0], spender)
     for size in _SIZES[1:]:
         with suppress(ParameterError):
-            mechanism = _of(size, spender)
-            noise = error_of(mechanism, 2 * size)
+            mechanism = _of(classes * size, spender)
+            noise = error_of(mechanism, classes * size)
             if not math.isfinite(noise) or noise > _NOISE * n / size:
                 break
             chosen = size, mechanism
     return chosen
 
 
-def _of(size: int, spender: Mechanism | Allowance) -> Mechanism:
-    """Return the mechanism for a grid of so many cells."""
-    return of_scores(2 * size, spender) if isinstance(spender, Allowance) else spender
+def _of(cells: int, spender: Mechanism | Allowance) -> Mechanism:
+    """Return the mechanism for a row of so many cells."""
+    return of_scores(cells, spender) if isinstance(spender, Allowance) else spender

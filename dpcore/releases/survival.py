@@ -11,20 +11,16 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.event_row import check_event_grid
-from ..curves.scores import numbered
 from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import Mechanism
-from ..planning.survival_grid import coarser, fine_grid, joined, suited_to_survival
-from ..privacy.allowance import Allowance
 from ..records.labels import Label
 from ..summaries.grid import Grid
 from ..summaries.survival_counts import survival_counts
 from ..summaries.totals import NanPolicy
-from .cdf import OfGroups, asked, checked, of_each
-from .event_row import check_groups_spender, check_spender, event_row
+from .cdf import OfGroups, asked
+from .event_row import asked_of_rows, checked_spender, event_row, grid_of
 from .survival_by_groups import survival_by_groups
 
 __all__ = ["survival", "survival_from_counts"]
@@ -134,7 +130,7 @@ def survival(
     Warns
     -----
     DpcoreWarning
-        A group may have no records.
+        Nearly all durations are in one end cell, or a group may have no records.
 
     Raises
     ------
@@ -157,27 +153,20 @@ def survival(
     >>> curve.n, round(curve(5), 1), round(curve.restricted_mean(12))
     (5000, 0.6, 7)
     """
-    bounds = None if isinstance(grid, Grid) else _bounds_of(grid)
-    fine = fine_grid(*bounds) if bounds is not None else grid
-    assert isinstance(fine, Grid)
+    fine, coarsens = grid_of(grid)
     by_groups = by is not None or groups is not None
-    own: Any = neighbours if mechanism is not None else of_each(neighbours, by_groups)
-    if not by_groups and neighbours is not None:
-        raise ParameterError("neighbours", neighbours, "is for curves by groups: give by")
-    asked_for = asked(mechanism, epsilon, rho, own, delta)
-    given = fine if bounds is None else None
-    spender = _checked(asked_for, given, rng, by_groups=by_groups)
+    asked_for = asked_of_rows(mechanism, epsilon, rho, neighbours, delta, by_groups=by_groups)
+    release: Any = {"coarsens": coarsens}
+    spender = checked_spender(asked_for, fine, 1, rng, by_groups=by_groups, **release)
     how: Any = {"event_label": event_label, "nan_policy": nan_policy}
     if by_groups:
         records = durations, event, by, groups
-        return survival_by_groups(*records, fine, spender, rng, coarsens=bounds is not None, **how)
+        return survival_by_groups(*records, fine, spender, rng, coarsens=coarsens, **how)
     counts = survival_counts(durations, event, fine, **how)
     if not counts.any():
         raise ParameterError("durations", 0, "must hold at least one record")
-    if bounds is None:
-        return _released(counts, fine, spender, rng, "survival")
-    cells, chosen = suited_to_survival(int(counts.sum()), spender)
-    return _released(joined(counts, cells), coarser(fine, cells), chosen, rng, "survival")
+    own, row = event_row(counts, 1, fine, spender, rng, "survival", **release)
+    return Survival(own, *row)
 
 
 @documented
@@ -225,47 +214,8 @@ def survival_from_counts(
     >>> curve.n, curve.survival.round(2), curve.at_risk.round()
     (320, array([0.71, 0.53, 0.36, 0.21]), array([320., 226., 135.,  91.]))
     """
-    check_event_grid(grid, kinds=1)
-    spender = _checked(asked(mechanism, epsilon, rho, None, delta), grid, rng)
+    spender = checked_spender(asked(mechanism, epsilon, rho, None, delta), grid, 1, rng)
     exact = _check.counts("counts", counts, (2 * grid.size,))
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
-    return _released(exact, grid, spender, rng, "survival_from_counts")
-
-
-def _bounds_of(grid: object) -> tuple[Any, Any]:
-    """Return bounds of durations, checked to be a pair."""
-    if not isinstance(grid, tuple | list) or len(grid) != 2:
-        what = "must be a Grid, or the bounds (lower, upper) of durations"
-        raise DtypeError("grid", type(grid).__name__, what)
-    return grid[0], grid[1]
-
-
-def _checked(
-    spender: Mechanism | Allowance,
-    grid: Grid | None,
-    rng: np.random.Generator | None,
-    *,
-    by_groups: bool = False,
-) -> Mechanism | Allowance:
-    """Check all that does not depend on records, and return what releases, or may be spent."""
-    if grid is not None:
-        check_event_grid(grid, kinds=1)
-    if by_groups:
-        check_groups_spender(spender)
-    else:
-        check_spender(spender)
-    size = suited_to_survival(1, spender)[0] if grid is None else grid.size
-    checked(numbered(2 * size), spender, True, rng)
-    return spender
-
-
-def _released(
-    counts: NDArray[np.int64],
-    grid: Grid,
-    spender: Mechanism | Allowance,
-    rng: np.random.Generator | None,
-    what: str,
-) -> Survival:
-    """Release counts that were checked; ``what`` is the function that a budget records."""
-    return Survival(grid, *event_row(counts, grid, spender, rng, what))
+    return Survival(grid, *event_row(exact, 1, grid, spender, rng, "survival_from_counts")[1])

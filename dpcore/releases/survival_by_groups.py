@@ -10,18 +10,13 @@ from numpy.typing import NDArray
 
 from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
-from ..errors import ParameterError
 from ..mechanisms import Mechanism
-from ..planning.score_grid import OF_A_GROUP
-from ..planning.survival_grid import coarser, joined, suited_to_survival
 from ..privacy.allowance import Allowance
-from ..records.column import Column
 from ..records.labels import Label, plain
 from ..summaries.grid import Grid
-from ..summaries.group_counts import public_groups
 from ..summaries.incidence_counts import incidence_counts_of_groups
 from ..summaries.totals import NanPolicy
-from .event_row import event_rows
+from .event_row import event_rows, groups_of
 
 __all__ = ["released_by_groups", "survival_by_groups"]
 
@@ -43,9 +38,7 @@ def survival_by_groups(
 
     ``coarsens`` tells whether the grid is fine, and that of the release is to be chosen.
     """
-    if by is None:
-        raise ParameterError("by", None, "must be the labels of the records if groups are given")
-    labels = public_groups(Column.of(by, "by"), groups)
+    labels = groups_of(by, groups)
     wanted = None if event_label is None else plain("event_label", event_label)
     of_kind = [wanted], "event_label"
     given = durations, event, by, grid, labels
@@ -62,12 +55,7 @@ def released_by_groups(
     *,
     coarsens: bool,
 ) -> GroupedSurvival:
-    """Release the curves of groups from their counts, (G, 2 N), that were checked.
-
-    If the grid has to be chosen, it is that of 10,000 records, as sizes of groups may be private.
-    """
-    if coarsens:
-        cells, spender = suited_to_survival(OF_A_GROUP, spender)
-        grid, counts = coarser(grid, cells), joined(counts, cells).reshape(len(groups), -1)
-    rows = event_rows(counts, groups, grid, spender, rng, "survival")
-    return GroupedSurvival(tuple(groups), tuple(Survival(grid, *row) for row in rows))
+    """Release the curves of groups from their counts, (G, 2 N), that were checked."""
+    release = counts, 1, groups, grid, spender, rng, "survival"
+    own, rows = event_rows(*release, coarsens=coarsens)
+    return GroupedSurvival(tuple(groups), tuple(Survival(own, *row) for row in rows))

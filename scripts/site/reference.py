@@ -56,7 +56,8 @@ PAGES: Final = (
         "What releases return. Nothing here spends privacy.",
         "dpcore",
         "CDF GroupedCDF Count Counts Mean Quantiles Bounds BoxPlot ScoreCurves GroupedScores Table"
-        " ResidualPlot Survival GroupedSurvival CumulativeIncidence Projection"
+        " ResidualPlot Survival GroupedSurvival CumulativeIncidence"
+        " GroupedCumulativeIncidence Projection"
         " Interval load",
     ),
     _page(

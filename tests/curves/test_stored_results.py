@@ -62,6 +62,9 @@ RESULTS = {
     "cumulative incidence": dp.cumulative_incidence(
         SCORES, HALVES, GRID, [1], dp.mechanisms.Hierarchy(1.0), rng=RNG(1)
     ),
+    "cumulative incidence by groups": dp.cumulative_incidence(
+        SCORES, HALVES, GRID, [1], epsilon=1.0, rng=RNG(1), by=LABELS, groups=[False, True]
+    ),
     "difference of restricted means": dp.restricted_mean_difference(
         *(dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(seed)) for seed in (1, 2)), 0.5
     ),
@@ -164,6 +167,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "survival": "time at_risk events censored survival low high cumulative_hazard",
     "survival-groups": ("group time at_risk events censored survival low high cumulative_hazard"),
     "cumulative-incidence": "kind time incidence survival at_risk",
+    "cumulative-incidence-groups": "group kind time incidence survival at_risk",
     "restricted-mean-difference": "until difference low high pvalue",
     "table": "x y count",
     "residual-plot": "predicted residual",

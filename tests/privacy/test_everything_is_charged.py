@@ -83,6 +83,9 @@ CHARGED = {
     "survival_from_counts": lambda: dp.survival_from_counts(
         dp.survival_counts(X, Y, GRID), GRID, epsilon=1.0
     ),
+    "cumulative_incidence, between bounds": lambda: dp.cumulative_incidence(
+        X, Y, (0, 1), [True], epsilon=1.0
+    ),
     "survival, between bounds": lambda: dp.survival(X, Y, (0, 1), epsilon=1.0),
     "table_from_counts": lambda: dp.table_from_counts(CELLS.count(X, X), CELLS, epsilon=1.0),
     "project_sums": lambda: dp.project_sums(
@@ -144,6 +147,9 @@ CHARGED = {
     "cdf, by groups": lambda: dp.cdf(X, GRID, by=Y, groups=[False, True], epsilon=1.0),
     "score_curves, by groups": lambda: dp.score_curves(Y, X, by=HALVES, groups=[0], epsilon=1.0),
     "survival, by groups": lambda: dp.survival(X, Y, GRID, by=HALVES, groups=[0], epsilon=1.0),
+    "cumulative_incidence, by groups": lambda: dp.cumulative_incidence(
+        X, Y, GRID, [True], by=HALVES, groups=[0], epsilon=1.0
+    ),
     "roc_curve, by groups": lambda: dp.roc_curve(Y, X, by=HALVES, groups=[0], epsilon=1.0),
     "residual_plot, sparse": lambda: dp.residual_plot(
         X, X - 0.5, epsilon=1.0, search="sparse-vector"
@@ -212,6 +218,7 @@ NOT_CHARGED = {
         "LogisticRegression.__init__",
         "check_quantiles",
         "checked",
+        "checked_spender",
         "checked_budget",
     },
     "parts of what is charged, for dpcore alone": {
@@ -228,6 +235,8 @@ NOT_CHARGED = {
         "event_row",
         "event_rows",
         "released_by_groups",
+        "released_incidence",
+        "released_incidences",
         "score_curves_by_groups",
         "survival_by_groups",
         "raw_table",

@@ -149,6 +149,8 @@ call(dp.CumulativeIncidence, grid=GRID, kinds=(1,), row=INCIDENCE.row, mechanism
 call(INCIDENCE, t=[0.3, 0.5])
 call(INCIDENCE.band)
 call(INCIDENCE.to_frame)
+call(dp.GroupedCumulativeIncidence, groups=("a",), curves=(INCIDENCE,))
+call(dp.GroupedCumulativeIncidence(("a",), (INCIDENCE,)).to_frame)
 OTHERS = dp.survival(SCORES * 40, LABELS * 40, GRID, DYADIC, event_label=1, rng=rng())
 call(dp.log_rank_test, first=SURVIVAL, second=OTHERS, simulations=19)
 call(dp.restricted_mean_difference, first=SURVIVAL, second=OTHERS, until=0.3)
@@ -297,6 +299,7 @@ call(dp.hosmer_lemeshow, **MANY, fitted=True, pos_label=1)
 call(hosmer_lemeshow_by_groups, **MANY)
 call(dp.survival, **DURATIONS, epsilon=1.0)
 call(dp.cumulative_incidence, **KINDS, epsilon=1.0)
+call(dp.cumulative_incidence, " between bounds", **KINDS | {"grid": (0, 1)}, epsilon=1.0)
 call(dp.survival, " between bounds", **DURATIONS | {"grid": (0, 1)}, epsilon=1.0)
 call(dp.survival_from_counts, counts=np.ones(16, int), grid=GRID, epsilon=1.0)
 call(dp.table, x=SCORES, y=SCORES, grid=CELLS, integers=(None, True), epsilon=1.0)
@@ -829,6 +832,7 @@ for released in (
     RESIDUALS,
     SURVIVAL,
     dp.GroupedSurvival(("a",), (SURVIVAL,)),
+    dp.GroupedCumulativeIncidence(("a",), (INCIDENCE,)),
     TABLE,
     INCIDENCE,
     dp.BoxPlot.from_curve(NOISY),

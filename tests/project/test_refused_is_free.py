@@ -110,6 +110,9 @@ CHECKED = {
     "survival_from_counts": lambda e: dp.survival_from_counts(
         np.ones(2 * WIDE.size, int), WIDE, epsilon=e
     ),
+    "cumulative_incidence, bounds": lambda e: dp.cumulative_incidence(
+        X, IDS % 3, (0, 1), [1, 2], epsilon=e
+    ),
     "cumulative_incidence": lambda e: dp.cumulative_incidence(X, IDS % 3, WIDE, [1, 2], epsilon=e),
     "count": lambda e: dp.count(X, epsilon=e),
     "counts": lambda e: dp.counts(Y, [False, True], epsilon=e),

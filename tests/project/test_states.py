@@ -156,6 +156,9 @@ STATES = {
     "CumulativeIncidence": lambda: dp.cumulative_incidence(
         VALUES, LABELS, GRID, [True], epsilon=EPSILON, rng=rng()
     ),
+    "GroupedCumulativeIncidence": lambda: dp.cumulative_incidence(
+        VALUES, LABELS, GRID, [True], by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
+    ),
     "GroupedSurvival": lambda: dp.survival(
         VALUES, LABELS, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
     ),

@@ -153,13 +153,19 @@ def test_bad_arguments_are_refused():
     for name, wrong in (
         ("kinds", {"kinds": []}),
         ("kinds", {"kinds": [1, 1]}),
+        ("kinds", {"kinds": [b"a", b"b"], "event": np.repeat([b"a", b"b"], 25)}),  # no JSON has it
+        ("kinds", {"kinds": [np.inf, 1.0]}),
+        ("neighbours", {"neighbours": "add-or-remove-one"}),
+        ("neighbours", {"neighbours": "replace-one", "by": event, "groups": [0]}),
+        ("by", {"groups": [0, 1]}),
+        ("by", {"by": event[:-1], "groups": [0, 1]}),
         ("event", {"event": event[:-1]}),
         ("durations", {"durations": [], "event": []}),
         ("epsilon", {"epsilon": 0.0}),
     ):
         with pytest.raises(dp.ParameterError, match=name):
             released(**wrong)
-    for name, wrong in (("kinds", {"kinds": "ab"}), ("grid", {"grid": (0, 20)})):
+    for name, wrong in (("kinds", {"kinds": "ab"}), ("grid", {"grid": (0, 10, 20)})):
         with pytest.raises(dp.DtypeError, match=name):
             released(**wrong)
     adding = dp.mechanisms.Hierarchy(1.0, neighbours="add-or-remove-one")
@@ -219,3 +225,75 @@ def test_bands_at_once_need_a_mechanism():
     given = dp.simultaneous_band(unknown, mechanism=HISTOGRAM(1.0), replicates=50)
     own = dp.simultaneous_band(found, replicates=50)
     assert np.array_equal(given.low, own.low)
+
+
+def test_between_bounds_the_cells_follow_from_public_numbers():
+    durations, event = sample()
+    one = dp.cumulative_incidence(durations, event, (0, 20), [1, 2], epsilon=1.0, rng=RNG(1))
+    other = dp.cumulative_incidence(durations / 2, event * 0, (0, 20), [1, 2], epsilon=1.0)
+    assert one.grid == other.grid
+    assert (one.grid.start, one.grid.thresholds[-1]) == (0.0, 20.0)
+    same = dp.cumulative_incidence(durations, event, one.grid, [1, 2], one.mechanism, rng=RNG(1))
+    assert np.array_equal(one.events, same.events)
+    few = dp.cumulative_incidence(durations, event, (0, 20), [1, 2], epsilon=0.05)
+    assert few.grid.size < one.grid.size
+
+
+def test_groups_are_counted_as_each_alone_and_cost_as_one():
+    durations, event = sample()
+    by, grid = np.array(["a", "b", "none"])[RNG(2).choice(3, 2000)], dp.Grid.uniform(0, 20, 20)
+    how = {"by": by, "groups": ["b", "a"]}
+    found = dp.cumulative_incidence(durations, event, grid, [1, 2], EXACT, **how)
+    for group, own in found.items():
+        is_in = by == group
+        alone = dp.cumulative_incidence(durations[is_in], event[is_in], grid, [1, 2], EXACT)
+        assert np.array_equal(own.incidence, alone.incidence, equal_nan=True)
+        assert own.privacy.neighbours == "replace-one-within-group"
+    with dp.Budget(1.0, neighbours="add-or-remove-one") as budget:
+        found = dp.cumulative_incidence(durations, event, (0, 20), [1, 2], epsilon=1.0, **how)
+    assert [charge.what for charge in budget.log] == ["cumulative_incidence"]
+    assert found.privacy == dp.Privacy(1.0, neighbours="add-or-remove-one")
+    assert found["a"].grid == found["b"].grid
+    assert dp.load(found.to_json()) == found
+
+
+def test_groups_are_tabled_and_drawn_by_a_kind():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    durations, event = sample(900)
+    by = np.repeat(["a$", "b$"], 450)
+    how = {"by": by, "groups": ["a$", "b$"], "epsilon": 2.0, "rng": RNG(1)}
+    found = dp.cumulative_incidence(durations, event, dp.Grid.integers(0, 30), [1, 2], **how)
+    frame = found.to_frame()
+    assert frame["group"].tolist() == np.repeat(["a$", "b$"], 62).tolist()
+    assert frame["kind"].tolist() == 2 * np.repeat([1, 2], 31).tolist()
+    for kind, place in ((None, 0), (1, 0), (2, 1)):
+        ax = found.plot(kind=kind)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a$", "b$"]
+        assert ax.get_ylabel().replace("\n", " ") == f"share with {place + 1} up to then"
+        drawn, own = ax.get_lines()[1].get_ydata(), found["b$"].incidence[place]
+        assert np.array_equal(drawn, np.append(0.0, own[np.isfinite(own)]))
+        pyplot.close("all")
+    for wrong in (3, "1", [1, 2], np.array([1, 2])):
+        with pytest.raises(dp.ParameterError, match="kind must be one of 1, 2"):
+            found.plot(kind=wrong)
+    others = (
+        dp.cumulative_incidence(durations, event, found["a$"].grid, kinds, epsilon=1.0)
+        for kinds in ([1, 2], [2])
+    )
+    with pytest.raises(dp.ParameterError, match="must all be of the kinds"):
+        dp.GroupedCumulativeIncidence(("a", "b"), tuple(others))
+
+
+@pytest.mark.parametrize(("factor", "cell"), [(100, "last"), (0.001, "first")])
+def test_durations_in_another_unit_are_told(factor, cell):
+    durations, event = sample()
+    grid, told = dp.Grid.uniform(0, 24, 24), rf"durations are in the {cell} cell.*unit"
+    with pytest.warns(dp.DpcoreWarning, match=told):
+        dp.cumulative_incidence(factor * durations, event, grid, [1, 2], epsilon=1.0)
+    with pytest.warns(dp.DpcoreWarning, match=told):
+        dp.survival(factor * durations, event == 1, grid, epsilon=1.0)
+    how = {"by": event > 0, "groups": [True], "epsilon": 1.0}
+    with pytest.warns(dp.DpcoreWarning, match=f"group True: .*{told}"):
+        dp.survival(factor * durations, event == 1, grid, **how)
+    # Most are still observed at the end of a study: no mistake.
+    dp.survival(np.minimum(5 * durations, 24), durations < 4.8, grid, epsilon=1.0)
