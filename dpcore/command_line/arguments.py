@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "cdf": "release the distribution of a column",
     "roc": "release the ROC curve of scored labels",
     "survival": "release a survival curve (Kaplan-Meier) of durations and events",
+    "incidence": "release the incidence of several kinds of events that compete",
     "calibration": "release how far scores are from probabilities",
     "hosmer-lemeshow": "release the Hosmer-Lemeshow test of predicted probabilities",
     "residuals": "release residuals against predicted values",

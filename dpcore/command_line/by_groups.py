@@ -15,7 +15,7 @@ from .arguments import UsageError
 from .labels import meant
 from .options import Option, as_flag, option
 
-__all__ = ["BY", "by_options", "column_of", "groups_of", "is_missing", "places"]
+__all__ = ["BY", "by_options", "column_of", "groups_of", "is_missing", "labels_of", "places"]
 
 
 def by_options(name: str = "groups") -> dict[str, Option]:
@@ -45,6 +45,11 @@ def groups_of(options: argparse.Namespace, name: str = "groups") -> list[str]:
     for flag, value, other in (("--by", options.by, own), (own, typed, "--by")):
         if value is None:
             raise UsageError(f"{other} needs {flag}, too")
+    return labels_of(typed, own)
+
+
+def labels_of(typed: str, own: str) -> list[str]:
+    """Return the public labels that an option of this name holds between commas."""
     rows = list(csv.reader([typed], skipinitialspace=True))
     groups = [label.strip() for label in rows[0]] if len(rows) == 1 else []
     if "" in groups or not groups:

@@ -51,6 +51,7 @@ COMMANDS = {
     "calibration": ["calibration", "--label", "y", "--score", "x"],
     "hosmer-lemeshow": ["hosmer-lemeshow", "--label", "y", "--score", "x"],
     "residuals": ["residuals", "--predicted", "x", "--residual", "e"],
+    "incidence": ["incidence", "--duration", "x", "--event", "y", "--kinds", "1", "--upper", "1"],
     "survival": ["survival", "--duration", "x", "--event", "y", "--upper", "1"],
 }
 

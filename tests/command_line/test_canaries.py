@@ -49,6 +49,7 @@ COMMANDS = {
     "calibration": (["--label", "--score"], SCORED),
     "hosmer-lemeshow": (["--label", "--score"], SCORED),
     "residuals": (["--predicted", "--residual"], SCORED),
+    "incidence": (["--duration", "--event"], [*BOUNDS, *SCORED, "--kinds", "1,2"]),
     "survival": (["--duration", "--event"], [*BOUNDS, *SCORED]),
 }
 COLUMNS = [("x", "y"), ("y", "x"), ("missing", "z"), ("1", "2"), ("", "yes"), ("2001-02-03", "?")]

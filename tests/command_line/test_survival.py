@@ -99,3 +99,25 @@ def test_groups_are_private_by_default_and_may_be_drawn(ran):
 )
 def test_bad_options_are_refused(refused, argv, text):
     assert text in refused("survival", *argv)
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "arm", "--groups", "new,old"]])
+def test_incidences_are_those_of_the_function(ran, by):
+    argv = [*EXACT, "--kinds", "died, left", "--size", "24", *by]
+    out = ran("incidence", "t.csv", *argv, "--json", "o.json", "--plot", "o.png")
+    kinds = np.where(EVENT, "died", "left")
+    grid = dp.Grid.uniform(0, 12, 24)
+    how = {"by": ARM, "groups": ["new", "old"]} if by else {}
+    given = DURATIONS, kinds, grid, ["died", "left"], dp.mechanisms.NoNoise()
+    exact, stored = dp.cumulative_incidence(*given, **how), dp.load("o.json")
+    pairs = [(stored[group], exact[group]) for group in exact] if by else [(stored, exact)]
+    for own, wanted in pairs:
+        assert np.allclose(own.incidence, wanted.incidence, 0, 1e-9)
+        assert f"{wanted.incidence[0, -1]:.2%}" in out
+    assert Path("o.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_kinds_must_be_labels_between_commas(refused):
+    argv = ["t.csv", *FLAGS, "--epsilon", "1", "--kinds"]
+    assert "--kinds must hold labels between commas" in refused("incidence", *argv, "a,,b")
+    assert "--kinds must all be different" in refused("incidence", *argv, "a,a")
