@@ -105,12 +105,14 @@ def _summary(
 ) -> str:
     """Return a few lines about a release: each incidence at the end, with its interval."""
     level = percent(options.level)
-    by_groups = isinstance(found, GroupedCumulativeIncidence)
     rows: dict[str, object] = {"duration": shown(options.durations), "event": shown(options.event)}
-    rows |= {"by": shown(options.by)} if by_groups else {"records": found.n}
+    if isinstance(found, GroupedCumulativeIncidence):
+        rows, curves = rows | {"by": shown(options.by)}, list(found.items())
+    else:
+        rows, curves = rows | {"records": found.n}, [("", found)]
     rows["privacy"] = found.privacy
     table = []
-    for group, one in found.items() if by_groups else [("", found)]:
+    for group, one in curves:
         low, high = one.band(options.level, of="population")
         last = max(int(np.isfinite(one.survival).sum()) - 1, 0)
         table += [
@@ -120,7 +122,7 @@ def _summary(
             for at, kind in enumerate(one.kinds)
         ]
     told = f"{level} (population)"
-    heading = f"{'up to':>12}  {'incidence':>9}  {told:>17}  kind{'  group' if by_groups else ''}"
+    heading = f"{'up to':>12}  {'incidence':>9}  {told:>17}  kind{'  group' if options.by else ''}"
     return "\n".join([*lines(rows), "", heading, *table])
 
 
