@@ -107,6 +107,8 @@ class GroupedCumulativeIncidence(ByGroups[CumulativeIncidence]):
         >>> ax = found.plot(kind="dead")
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['a', 'b']
+        >>> len(ax.get_lines())
+        2
         """
         from .legible import named
         from .plots import axes, drawable, one_legend
