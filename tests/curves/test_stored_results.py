@@ -172,7 +172,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "table": "x y count",
     "residual-plot": "predicted residual",
     "projection": "total",
-    "quantiles": "probability value",
+    "quantiles": "probability value low high",
     "count": "value low high",
     "counts": "category count low high",
     "mean": "value low high",
