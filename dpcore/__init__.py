@@ -12,7 +12,7 @@ from __future__ import annotations
 import concurrent.futures.thread as _threads_of  # noqa: F401 (too late as the interpreter ends)
 import importlib as _importlib
 import os as _os
-import sys as _sys
+from collections.abc import Iterator as _Iterator
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -217,18 +217,15 @@ def _check_version() -> None:
         )
 
 
-class _SameVersion:
-    """Asked by Python before any module is looked for. It finds none, and may refuse."""
+class _Path(list[str]):
+    """The package's folders, which Python looks through whenever a room is imported."""
 
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        """Refuse a module of dpcore if this package, not a later import of it, was replaced."""
-        own = getattr(_sys.modules.get("dpcore"), "__dict__", None) is globals()
-        if own and name.startswith("dpcore."):
-            _check_version()
+    def __iter__(self) -> _Iterator[str]:
+        _check_version()
+        return super().__iter__()
 
 
-_sys.meta_path.insert(0, _SameVersion)
+__path__ = _Path(__path__)
 
 # Each name is imported when it is first used, together with the compiler that it needs (SPEC 1 of
 # Scientific Python). A test compares this list with the names for type checkers above.
