@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ParameterError, shown
 from ..records.labels import Label
 from . import forms
@@ -125,10 +127,14 @@ class GroupedCumulativeIncidence(ByGroups[CumulativeIncidence]):
 
     def _at(self, kind: object) -> int:
         try:
-            return self.kinds.index(kind)
+            at = self.kinds.index(kind)
         except (TypeError, ValueError):  # an array is neither equal nor different
+            at = -1
+        # NumPy's time spans equal whole numbers.
+        if at < 0 or isinstance(kind, np.timedelta64) != isinstance(self.kinds[at], np.timedelta64):
             what = f"must be one of {', '.join(map(shown, self.kinds))}"
-        raise ParameterError("kind", kind, what)
+            raise ParameterError("kind", kind, what)
+        return at
 
     def _readings(self, level: float) -> list[Rows]:
         def at_end(group: Any, own: CumulativeIncidence, place: int) -> Reading:

@@ -69,6 +69,12 @@ def made():
         "incidences": dp.cumulative_incidence(
             years, kinds, dp.Grid.uniform(0, 8, 32), [1, 2], **given
         ),
+        "survival by groups": dp.survival(
+            years, kinds > 0, dp.Grid.uniform(0, 8, 32), by=by, groups=[0, 1], **given
+        ),
+        "incidences by groups": dp.cumulative_incidence(
+            years, kinds, dp.Grid.uniform(0, 8, 32), [1, 2], by=by, groups=[0, 1], **given
+        ),
         "residual plot": dp.residual_plot(scores, labels - scores, epsilon=5.0, rng=rng),
         "binormal": statistics.BinormalROC(0.8, N, dp.Privacy(1.0), {"name": "smooth-auc"}),
         "buckets": statistics.ScoreHistogram.uniform(roc.curves, 4),
