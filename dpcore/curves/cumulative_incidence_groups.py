@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ from ..records.labels import Label
 from . import forms
 from .by_groups import LABEL, ByGroups
 from .cumulative_incidence import CumulativeIncidence
+from .event_row import of_group
 from .field_tables import Rows, text
-from .groups import of_group
 from .readings import Reading, readable, with_intervals
 from .stored import one_of
 
@@ -68,7 +68,7 @@ class GroupedCumulativeIncidence(ByGroups[CumulativeIncidence]):
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        self._keep_curves(CumulativeIncidence, "cumulative incidences", _of_group)
+        self._keep_curves(CumulativeIncidence, "cumulative incidences", of_group)
         for one in self.curves:
             if one.kinds != self.kinds:
                 raise ParameterError("curves", one.kinds, f"must all be of the kinds {self.kinds}")
@@ -149,8 +149,3 @@ class GroupedCumulativeIncidence(ByGroups[CumulativeIncidence]):
             for place in range(len(self.kinds))
         )
         return [with_intervals(level, readable(reads))]
-
-
-def _of_group(curve: CumulativeIncidence) -> CumulativeIncidence:
-    row = of_group(curve.row)
-    return curve if row is curve.row else replace(curve, row=row)

@@ -16,7 +16,7 @@ from ..errors import DpcoreWarning, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.survival_counts import check_grid_of_durations
-from . import forms
+from . import forms, groups
 from .cdf import CDF
 from .hazards import Reals, at_risk, classes_of_row, survival_of
 from .own_mechanism import Releases, SumOfReleases, check_released
@@ -31,6 +31,7 @@ __all__ = [
     "check_alike",
     "check_event_grid",
     "deviation_of_at_risk",
+    "of_group",
 ]
 
 Target = Literal["records", "population"]
@@ -197,6 +198,15 @@ class EventRow(Stored):
         draws += [Simulation.of_losses] if simulation.loses_records else []
         errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
         return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
+
+
+def of_group(curve: _Row) -> _Row:
+    """Return the curve of a group, for which a replaced record stays in its group."""
+    row = groups.of_group(curve.row)
+    if row is curve.row:
+        return curve
+    found: _Row = replace(curve, row=row)  # type: ignore[type-var]  # its subclasses are dataclasses
+    return found
 
 
 def check_alike(curves: Sequence[EventRow]) -> None:

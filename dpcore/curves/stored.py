@@ -100,12 +100,10 @@ class Stored:
         Examples
         --------
         >>> import dpcore as dp
-        >>> grid = dp.Grid.uniform(0, 10, 10)
-        >>> found = dp.quantiles([1, 2, 3, 4, 5] * 20, [0.25, 0.75], grid, epsilon=50.0)
-        >>> print(found.to_frame())
-           probability  value  low  high
-        0         0.25    2.0  1.0   2.0
-        1         0.75    4.0  3.0   4.0
+        >>> found = dp.bounds([3, 30, 70] * 500, epsilon=50.0)
+        >>> print(found.to_frame()[["lower", "upper", "n"]])
+           lower  upper     n
+        0    2.0  128.0  1500
         """
         return frame_of(self._columns())
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import forms
 from .by_groups import LABEL, ByGroups
-from .event_row import Target
+from .event_row import Target, of_group
 from .field_tables import Rows
-from .groups import of_group
 from .readings import Reading, readable, with_intervals
 from .stored import one_of
 from .survival import Survival
@@ -63,7 +62,7 @@ class GroupedSurvival(ByGroups[Survival]):
     _place: dict[Any, int] = field(init=False, compare=False, metadata=forms.NOT_STORED)
 
     def __post_init__(self) -> None:
-        self._keep_curves(Survival, "Survival curves", _of_group)
+        self._keep_curves(Survival, "Survival curves", of_group)
 
     def to_frame(self, level: float = 0.95, *, of: Target = "records") -> DataFrame:
         """Return a DataFrame with the rows of ``Survival.to_frame`` and the column ``group``.
@@ -145,8 +144,3 @@ class GroupedSurvival(ByGroups[Survival]):
             return f"median of {group}, of the population", curve.median, ends
 
         return [with_intervals(level, readable(partial(median, *pair) for pair in self.items()))]
-
-
-def _of_group(curve: Survival) -> Survival:
-    row = of_group(curve.row)
-    return curve if row is curve.row else replace(curve, row=row)

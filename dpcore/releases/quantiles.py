@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,7 +43,7 @@ from ..privacy.guarantees import Neighbours, Privacy, with_rho
 from ..privacy.spending import releasing
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
-from .cdf import raw_release
+from .cdf import raw_release, taken
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -509,10 +508,9 @@ class Asked:
         """The probabilities in ascending order, each once."""
         return np.unique(self.probabilities)
 
-    def privacy_of(self, method: Method, size: int, n: int | None) -> Privacy:
-        """Return the guarantee of a method on N cells, with the rho of what it draws."""
-        if method == "curve":
-            return most_accurate(size, self.budget, n).privacy_for(size)
+    @property
+    def privacy_of_draws(self) -> Privacy:
+        """The guarantee of quantiles that are drawn, with the rho of all draws."""
         if self.budget.epsilon is None:
             return self.budget.privacy
         return with_rho(self.budget.privacy, rho_of_cuts(self.cuts, self.budget.epsilon))
@@ -561,23 +559,16 @@ def _release(
     if method == "recursion" and total > MOST_COUNTED:
         given = total if budget.total_is_public else "more"
         raise ParameterError("values", given, f"must hold at most {MOST_COUNTED} records")
-    with releasing(asked.privacy_of(method, grid.size, n), "quantiles", rng) as privacy:
-        if method == "curve":
-            curve = _curve(counts, asked, grid, rng)
-            cells = crossings(curve.counts, curve.n, asked.distinct)
+    curve, used = None, most_accurate(grid.size, budget, n) if method == "curve" else None
+    spent = asked.privacy_of_draws if used is None else used.privacy_for(grid.size)
+    with releasing(spent, "quantiles", rng) as privacy:
+        if used is None:
+            cells = drawn_cells(counts, asked.cuts, source(rng))
         else:
-            curve, cells = None, drawn_cells(counts, asked.cuts, source(rng))
+            curve = raw_release(counts, grid, taken(used), rng).isotonic()
+            cells = crossings(curve.counts, curve.n, asked.distinct)
     warn_of_quantiles(grid, asked.distinct, cells)
     places = grid.positions[cells[np.searchsorted(asked.distinct, asked.probabilities)]]
     values = float_or_array(grid.shown(places))
     shares: Any = float_or_array(asked.probabilities)
     return Quantiles(shares, values, n, privacy, method, grid=grid, curve=curve)
-
-
-def _curve(
-    counts: NDArray[np.int64], asked: Asked, grid: Grid, rng: np.random.Generator | None
-) -> CDF:
-    """Return the default curve, made monotone."""
-    return raw_release(
-        counts, grid, partial(most_accurate, grid.size, asked.budget), rng
-    ).isotonic()

@@ -79,6 +79,14 @@ ROUNDS = {
 }
 
 
+def test_durations_in_another_unit_are_told_after_a_round():
+    grid = dp.Grid.uniform(0, 12, 16)
+    cells = cell_of(365 * DURATIONS[:300], grid, event=EVENT[:300])
+    sums = closed(settled(Protocol(SecureAggregation(), 2 * grid.size, ROUND), cells, seed=1))
+    with pytest.warns(dp.DpcoreWarning, match="durations are in the last cell"):
+        release_survival(sums, grid)
+
+
 @pytest.mark.parametrize("name", ROUNDS)
 def test_rounds_of_clients_release_the_same_curve(name):
     cells = cell_of(DURATIONS[:300], GRID, event=EVENT[:300])

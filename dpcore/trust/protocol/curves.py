@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..._documentation import documented
 from ...curves.cdf import CDF
 from ...curves.event_row import check_event_grid, deviation_of_at_risk
-from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
+from ...curves.likely_mistakes import warn_of_curve, warn_of_durations, warn_of_scores
 from ...curves.provenance import identifier_of
 from ...curves.scores import ScoreCurves, numbered
 from ...curves.survival import Survival
@@ -169,6 +169,11 @@ def release_survival(sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: 
     RoundError, DtypeError, ParameterError
         As in ``release``; or the round has a cell for empty records.
 
+    Warns
+    -----
+    DpcoreWarning
+        Nearly all durations are in one end cell.
+
     Examples
     --------
     >>> import dpcore as dp
@@ -197,6 +202,7 @@ def release_survival(sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: 
         raise ParameterError("sums", protocol.empty, what)
     _refuse_one_line(whole)
     row, trust = _released(whole), protocol.mechanism(whole.reports)
+    warn_of_durations({None: row}, grid)
     return Survival(grid, row.isotonic(), deviation_of_at_risk(row, grid.size, trust), trust)
 
 
