@@ -15,6 +15,7 @@ from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
+from ..privacy.allowance import Allowance
 from ..records.labels import Label
 from ..summaries.grid import Grid
 from ..summaries.survival_counts import survival_counts
@@ -23,7 +24,7 @@ from .cdf import OfGroups, asked
 from .event_row import asked_of_rows, checked_spender, event_row, grid_of
 from .survival_by_groups import survival_by_groups
 
-__all__ = ["survival", "survival_from_counts"]
+__all__ = ["released_survival", "survival", "survival_from_counts"]
 
 
 @overload
@@ -165,7 +166,19 @@ def survival(
     counts = survival_counts(durations, event, fine, **how)
     if not counts.any():
         raise ParameterError("durations", 0, "must hold at least one record")
-    own, row = event_row(counts, 1, fine, spender, rng, "survival", **release)
+    return released_survival(counts, fine, spender, rng, **release)
+
+
+def released_survival(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    spender: Mechanism | Allowance,
+    rng: np.random.Generator | None = None,
+    *,
+    coarsens: bool,
+) -> Survival:
+    """Release the curve from counts, (2 N,), that were checked."""
+    own, row = event_row(counts, 1, grid, spender, rng, "survival", coarsens=coarsens)
     return Survival(own, *row)
 
 
