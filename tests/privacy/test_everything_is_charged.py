@@ -237,6 +237,7 @@ NOT_CHARGED = {
         "released_by_groups",
         "released_incidence",
         "released_incidences",
+        "released_survival",
         "score_curves_by_groups",
         "survival_by_groups",
         "raw_table",
