@@ -204,21 +204,24 @@ def _find_cheapest(
     for level in range(lengths.size):
         length = lengths[level]
         nodes = (size + length - 1) // length
-        children = length // below
+        # Each loop goes through arrays from their start, so a compiler can do several steps at once.
+        own, one_bucket = charges[first : first + nodes], whole[first : first + nodes]
+        cheapest = least[first : first + nodes]
         if level == 0:
             for v in range(nodes):
-                least[v] = price * length
-            least[nodes - 1] = price * (size - (nodes - 1) * length)
+                cheapest[v] = price * length
+            cheapest[nodes - 1] = price * (size - (nodes - 1) * length)
         else:
+            children, parts = length // below, least[before:first]
             for v in range(nodes):
                 split = 0.0
-                for child in range(before + v * children, min(before + (v + 1) * children, first)):
-                    split += least[child]
-                least[first + v] = split
-        for node in range(first, first + nodes):
-            one = charges[node] + price
-            whole[node] = one <= least[node]
-            least[node] = min(one, least[node])
+                for child in range(v * children, min((v + 1) * children, parts.size)):
+                    split += parts[child]
+                cheapest[v] = split
+        for v in range(nodes):
+            one, split = own[v] + price, cheapest[v]
+            one_bucket[v] = one <= split
+            cheapest[v] = one if one < split else split
         before, below = first, length
         first += nodes
 
