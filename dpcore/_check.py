@@ -246,9 +246,11 @@ def array(
         raise DtypeError(argument, "a masked array", "must not be masked")
     try:
         values: NDArray[Any] = np.asarray(value)
-    except MemoryError:
+    except (MemoryError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception:  # rows of several lengths, lists too deep, columns that NumPy cannot hold
+    # Rows of several lengths, lists too deep, columns that NumPy cannot hold. For some of these a
+    # polars of before 2025 raises a panic, which is no ``Exception``.
+    except BaseException:
         raise DtypeError(argument, f"a {type(value).__name__}", requirement) from None
     if values.dtype.kind not in kinds:
         raise DtypeError(argument, f"dtype {values.dtype}", requirement)

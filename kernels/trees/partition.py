@@ -204,7 +204,7 @@ def _find_cheapest(
     for level in range(lengths.size):
         length = lengths[level]
         nodes = (size + length - 1) // length
-        # Each loop goes through arrays from their start, so a compiler can do several steps at once.
+        # Each loop goes through arrays from their start, so several steps can be one instruction.
         own, one_bucket = charges[first : first + nodes], whole[first : first + nodes]
         cheapest = least[first : first + nodes]
         if level == 0:
