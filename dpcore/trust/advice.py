@@ -130,7 +130,8 @@ def advise(clients: int, epsilon: float | Fraction | None, model: str) -> Advice
     to the clients' own records, and for "calibration" to the population that they come from, as in
     Theorems 2 and 4 to 8 of Cormode & Markov, *Federated Calibration and Evaluation of Binary
     Classifiers* (the federated paper). The advice is a guide, because real scores differ. It spends
-    nothing.
+    nothing. For ``Shuffled``, ask for "local" with the epsilon of its ``local(size)``, which
+    depends little on the size.
 
     Examples
     --------

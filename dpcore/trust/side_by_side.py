@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,10 +15,12 @@ import numpy as np
 from .. import _check
 from ..curves.shown import cost, short
 from ..errors import DpcoreError
+from ..privacy.concentrated import probability
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import unwatched
 from ..summaries.grid import Grid
 from .models.advised import Advised, advised_models
+from .models.shuffled import Shuffled
 from .protocol.rounds import MOST_CLIENTS, Round
 from .protocol.wire import HEADER_BYTES
 
@@ -45,8 +49,8 @@ class TrustOption:
     privacy
         The guarantee, with its relation.
     error
-        The root of the mean squared deviation of F, by ``noise_deviation``. Under "local" it is a
-        bound for any records, and infinite if the trust model states none.
+        The root of the mean squared deviation of F, by ``noise_deviation``. Under "local" and
+        "shuffled" it is a bound for any records, and infinite if the trust model states none.
     largest_error
         The largest deviation of F.
     usual_error
@@ -82,7 +86,7 @@ class TrustOption:
     sent: int
     servers: int
     stored: int
-    trust: Advised
+    trust: Advised | Shuffled
 
     def __post_init__(self) -> None:
         for name in ("model", "trusted"):
@@ -92,7 +96,7 @@ class TrustOption:
             _check.held(name, getattr(self, name))
         for name in ("sent", "servers", "stored"):
             _check.integer(name, getattr(self, name), 0, 2**63 - 1)
-        _check.instance("trust", self.trust, Advised, "must be a trust model")
+        _check.instance("trust", self.trust, Advised | Shuffled, "must be a trust model")
 
     @property
     def _texts(self) -> tuple[str, ...]:
@@ -201,7 +205,9 @@ class Overview:
         return f"{self.clients:,} clients with a record each, {self.size:,} cells; errors of F"
 
 
-def overview(clients: int, grid: Grid | int, epsilon: float | Fraction) -> Overview:
+def overview(
+    clients: int, grid: Grid | int, epsilon: float | Fraction, delta: float | None = None
+) -> Overview:
     """Show all trust models for one's own clients, grid and epsilon, in a table.
 
     Parameters
@@ -212,6 +218,8 @@ def overview(clients: int, grid: Grid | int, epsilon: float | Fraction) -> Overv
         The grid, or its number of cells, 2 to 2^24.
     epsilon
         The budget. Secure aggregation alone has no guarantee, and does not use it.
+    delta
+        The delta of ``Shuffled``, which None leaves out. The others fail with no probability.
 
     Returns
     -------
@@ -240,24 +248,33 @@ def overview(clients: int, grid: Grid | int, epsilon: float | Fraction) -> Overv
     function-sharing    a server           epsilon = 1  0.0018 0.0018 0.0049   600       2
     square-wave         nobody             epsilon = 1       -  0.026  0.073   100       1
     local               nobody             epsilon = 1   0.049  0.047   0.13   125       1
+    >>> overview(10_000, 256, 1.0, delta=1e-6).options[4].model
+    'shuffled'
     """
     clients = _check.integer("clients", clients, 1, MOST_CLIENTS)
     number = grid.size if isinstance(grid, Grid) else grid
     size = _check.integer("grid", number, 2, _MOST_CELLS)
     budget = _check.plain("epsilon", _check.positive("epsilon", epsilon) and epsilon)
+    ways: dict[str, Callable[[int], Advised | Shuffled]] = {
+        name: partial(model.for_advice, budget) for name, model in advised_models().items()
+    }
+    if delta is not None:
+        ways[Shuffled.advised] = partial(Shuffled, budget, probability("delta", delta))
     options, refusals = [], []
-    for name, model in advised_models().items():
+    for name, way in ways.items():
         try:
-            options.append(_option(model, budget, clients, size))
+            options.append(_option(way, clients, size))
         except DpcoreError as error:  # such as too few clients for it, or too large an epsilon
             refusals.append((name, str(error)))
     options.sort(key=lambda option: option.usual_error)
     return Overview(clients, size, tuple(options), tuple(refusals))
 
 
-def _option(model: type[Advised], budget: float | Fraction, clients: int, size: int) -> TrustOption:
-    trust = model.for_advice(budget, clients)
-    deviation, own = trust.noise_deviation(size) / clients, trust.round(size)
+def _option(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -> TrustOption:
+    """Return the row of the trust model that ``way`` makes for a number of clients."""
+    trust = way(clients)
+    deviation = trust.noise_deviation(size) / clients
+    own = (trust.local(size) if isinstance(trust, Shuffled) else trust).round(size)
     usual = math.sqrt(trust.mean_squared_error(size)) / clients
     return TrustOption(
         model=trust.advised,
@@ -266,7 +283,7 @@ def _option(model: type[Advised], budget: float | Fraction, clients: int, size: 
         error=float(np.sqrt(np.mean(deviation**2))),
         largest_error=float(deviation.max()),
         usual_error=usual,
-        expected_largest=usual * _largest_over_usual(model, budget, clients, size),
+        expected_largest=usual * _largest_over_usual(way, clients, size),
         sent=sum(HEADER_BYTES + _payload(own, place) for place in range(own.receivers)),
         servers=own.receivers,
         stored=own.stored_words,
@@ -274,9 +291,7 @@ def _option(model: type[Advised], budget: float | Fraction, clients: int, size: 
     )
 
 
-def _largest_over_usual(
-    model: type[Advised], budget: float | Fraction, clients: int, size: int
-) -> float:
+def _largest_over_usual(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -> float:
     """Return the expected largest error of spread records over their root mean square error.
 
     It is simulated, for fewer clients and cells, and is the same in every call. From there on it
@@ -284,7 +299,7 @@ def _largest_over_usual(
     """
     cells, few = min(size, _SIMULATED[0]), min(clients, _SIMULATED[1])
     counts = np.bincount(np.arange(few) % cells, minlength=cells)
-    trust, rng = model.for_advice(budget, few), np.random.default_rng(0)
+    trust, rng = way(few), np.random.default_rng(0)
     with unwatched():
         noisy = trust.release(counts, rng=rng, replicates=_SIMULATED[2])
     errors = np.abs(noisy - np.cumsum(counts))

@@ -666,7 +666,7 @@ call(trust.client_cdf, " locally", values=SCORES, **CLIENTS | {"trust": LOCAL, "
 call(trust.client_cdf, " of shares", values=SCORES, **CLIENTS | {"trust": ADDED, "clients": None})
 call(trust.client_score_curves, **RECORDS, **CLIENTS, pos_label=1)
 call(trust.advise, clients=1000, epsilon=1.0, model="local")
-call(trust.overview, clients=1000, grid=64, epsilon=1.0)
+call(trust.overview, clients=1000, grid=64, epsilon=1.0, delta=1e-6)
 call(trust.enough, clients=1000, epsilon=1.0, model="local", error=0.1, purpose="metrics")
 call(trust.Enrolment, key=b"0" * 32)
 call(trust.Ticket.from_bytes, data=b"0" * 48)

@@ -7,25 +7,36 @@ import pytest
 
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
-from dpcore.trust import Client, DistributedNoise, Protocol, overview
+from dpcore.trust import Client, DistributedNoise, Protocol, Shuffled, overview
 from tests.trust.rounds import RNG, ROUND
 
 OWN = {
     option.model: option
-    for option in overview(3000, 20, 2.0).options
+    for option in overview(3000, 20, 2.0, delta=1e-6).options
     if type(option.trust).__module__.startswith("dpcore.")
 }
 
 
 def test_every_model_is_there():
     models = [model for model in dp.trust.trust_models() if model.__module__.startswith("dpcore.")]
-    assert {type(option.trust) for option in OWN.values()} == set(models)
+    assert {type(option.trust) for option in OWN.values()} == {*models, Shuffled}
+
+
+def test_shuffled_reports_need_a_delta():
+    without, found = overview(3000, 20, 2.0), overview(3000, 20, 2.0, delta=1e-6)
+    assert {option.model for option in found.options} - {
+        option.model for option in without.options
+    } == {"shuffled"}
+    assert OWN["shuffled"].privacy == dp.Privacy(2.0, 1e-6)
+    assert OWN["central"].usual_error < OWN["shuffled"].usual_error < OWN["local"].usual_error
+    assert "epsilon" in dict(overview(3000, 20, 50.0, delta=1e-6).refusals)["shuffled"]
 
 
 @pytest.mark.parametrize("model", OWN)
 def test_clients_send_the_bytes(model):
     option = OWN[model]
-    protocol = Protocol(option.trust, 20, ROUND)
+    trust = option.trust.local(20) if model == "shuffled" else option.trust
+    protocol = Protocol(trust, 20, ROUND)
     rng = RNG(1)
     sent = [sum(map(len, Client(protocol, rng).report(cell))) for cell in list(range(20)) * 5]
     assert max(sent) == option.sent
@@ -97,6 +108,8 @@ def test_models_that_do_not_go_say_why():
         ((9, "64", 1.0), DtypeError, "grid"),
         ((9, 64, None), DtypeError, "epsilon"),
         ((9, 64, -1.0), ParameterError, "epsilon"),
+        ((9, 64, 1.0, 1.0), ParameterError, "delta"),
+        ((9, 64, 1.0, "1e-6"), DtypeError, "delta"),
     ],
 )
 def test_errors_name_the_argument(arguments, error, name):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class Shuffled(Mechanism):
     delta: float
     clients: int
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
+    advised: ClassVar[str] = "shuffled"
+    trusted: ClassVar[str] = "a shuffler"
 
     def __post_init__(self) -> None:
         reports = Local(self.epsilon, self.clients, self.branching)  # checks, and pure epsilon
@@ -170,7 +172,7 @@ class Shuffled(Mechanism):
         """
         own = Local(self.epsilon, self.clients, self.branching).describe()
         return {
-            "name": "shuffled",
+            "name": self.advised,
             "epsilon": own["epsilon"],
             "delta": self.delta,
             "clients": self.clients,
