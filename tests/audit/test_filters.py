@@ -174,9 +174,17 @@ def attacked(epsilon, admits):
     return Game(epsilon, kinds, admits)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), CAPS)
-def test_no_strategy_breaks_the_guarantee(epsilon, delta):
-    game = attacked(epsilon, filtered(epsilon, delta))
+BUDGETS = [
+    *((Cap(dp.Privacy(*cap), "zero-concentrated"), cap[1]) for cap in CAPS),
+    *((Cap(dp.Privacy(*cap)), cap[1]) for cap in CAPS),
+    (Cap(dp.Privacy(rho=0.1)), 1e-3),  # with the delta at which its epsilon is taken
+    (Cap(dp.Privacy(rho=0.1, delta=4e-3)), 1e-2),
+]
+
+
+@pytest.mark.parametrize(("cap", "delta"), BUDGETS)
+def test_no_strategy_breaks_the_guarantee(cap, delta):
+    game = attacked(cap.limit.epsilon_at(delta), cap.admits)
     assert 0.0 < game.won <= delta
     rng = np.random.default_rng(1)
     for strategy in (best_of_all, all_of_the_last_kind, towards_the_other_branch):
@@ -199,6 +207,17 @@ def test_two_conversions_that_both_cost_delta_are_noticed(epsilon, delta):
 
     kinds = [responses(1), disclosure(delta)]
     assert Game(epsilon, kinds, own).won <= delta < Game(epsilon, kinds, broken).won
+
+
+@pytest.mark.parametrize("cap", [Cap(dp.Privacy(1.0, 2e-3)), Cap(dp.Privacy(rho=0.1, delta=2e-3))])
+def test_deltas_that_are_not_added_up_are_noticed(cap):
+    def broken(sums):
+        most = cap.limit.delta  # of each release
+        return sums.releases <= 5 and cap.admits(sums._replace(delta=most, delta_of_rho=most))
+
+    delta = 2e-3 if cap.limit.rho is None else 2.5e-3
+    epsilon, kinds = cap.limit.epsilon_at(delta), [responses(1), disclosure(2e-3)]
+    assert Game(epsilon, kinds, cap.admits).won <= delta < Game(epsilon, kinds, broken).won
 
 
 def test_a_rho_that_is_too_small_is_noticed():
