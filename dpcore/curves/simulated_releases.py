@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._threads import on_threads
+from ..errors import ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
 from ..privacy.spending import unwatched
@@ -62,6 +63,9 @@ class Simulation:
         """(N,) the deviations of what the release has lost of the records, or may have lost."""
         if not self.loses_records:
             return np.zeros(self.truth.size)
+        if not np.isfinite(self.curve.noise_deviation).all():
+            given, what = self.curve.mechanism["name"], "must have a known, finite noise_deviation"
+            raise ParameterError("curve", given, what)
         return self.lost(root_mean_square_errors([self], lambda counts: counts)).noise_deviation
 
     @property

@@ -176,3 +176,18 @@ def test_losses_have_one_sign_between_knots_and_everywhere_without_them():
         assert np.allclose(np.abs(moved), simulation.losses[:-1])
         signs = {tuple(np.unique(np.sign(row[own]))) for row in moved}
         assert max(map(len, signs)) == least
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_survival_curve_whose_losses_are_not_known_has_no_band():
+    durations, event = RNG(1).integers(1, 9, (2, 300))
+    how = {"event_label": 1, "rng": RNG(2)}
+    curve = dp.survival(durations, event, dp.Grid.uniform(0, 8, 4), Dawa(2.0), **how)
+    stored = json.loads(curve.to_json())
+    stored["row"]["noise_deviation"][0][0] = None
+    read = dp.Survival.from_json(json.dumps(stored))
+    for of in ("records", "population"):
+        with pytest.raises(dp.ParameterError, match="noise_deviation"):
+            read.band(of=of)
+        with pytest.raises(dp.ParameterError, match="noise_deviation"):
+            read.restricted_mean_interval(6, of=of)
