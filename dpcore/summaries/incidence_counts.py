@@ -74,6 +74,8 @@ def incidence_counts_of_groups(
     check_number_of_groups(len(groups), classes * grid.size)
     given = ((durations, "durations"), (event, "event"), (by, "by"))
     columns = [Column.of(*each) for each in given]
+    if None in kinds:
+        columns[1].check_order(columns[0], "times", "event_label=1")
     if any(column.is_partitioned for column in columns):
         how: Any = {"grid": grid, "groups": groups, "kinds": kinds, "argument": argument}
         own = partial(incidence_counts_of_groups, **how, nan_policy=nan_policy)

@@ -245,6 +245,8 @@ def test_exchanged_columns_are_refused_before_they_cost(make):
     grid, budget = dp.Grid.uniform(0, 4, 4), dp.Budget(epsilon=1.0)
     with budget, pytest.raises(dp.DtypeError, match=r"event must be labels.*in this order"):
         dp.survival(event, durations, grid, epsilon=1.0)
+    with budget, pytest.raises(dp.DtypeError, match=r"event must be labels.*in this order"):
+        dp.survival(event, durations, grid, by=["a", "b"], groups=["a", "b"], epsilon=1.0)
     assert not budget.log
     ones = make(np.array([1.0, 0.0]))
     assert dp.survival(event, ones, grid, epsilon=1.0, event_label=1).n == 2
