@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
+from ..curves.plots import drawable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,10 +72,10 @@ def picture(
         released.plot(ax)
     else:
         for group, one in released.items():
-            one.plot(ax, label=str(group))
-    ax.set_title(title, parse_math=False)  # a dollar sign is not mathematics
+            one.plot(ax, label=drawable(str(group)))
+    ax.set_title(drawable(title), parse_math=False)  # a dollar sign is not mathematics
     if xlabel is not None:
-        ax.set_xlabel(xlabel, parse_math=False)
+        ax.set_xlabel(drawable(xlabel), parse_math=False)
     if not (has_plot and isinstance(released, Mapping)):
         ax.legend(loc=legend)
     return drawn(figure, form)

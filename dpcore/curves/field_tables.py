@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .confidence import Interval
-from .shown import short
+from .shown import printable, short
 
 __all__ = [
     "MOST_ROWS",
@@ -110,7 +110,7 @@ def html_of(table: Rows) -> str:
 def in_a_notebook(result: Any) -> str:
     """Return HTML with the line of a result, and tables of its fields."""
     tables = map(html_of, field_tables(result, most=_IN_A_NOTEBOOK))
-    return f"<div><div>{escape(line_of(result))}</div>{''.join(tables)}</div>"
+    return printable(f"<div><div>{escape(line_of(result))}</div>{''.join(tables)}</div>")
 
 
 def line_of(result: Any) -> str:

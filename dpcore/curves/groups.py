@@ -461,7 +461,7 @@ class GroupedCDF(ByGroups[CDF]):
     def _plot_over(self, ax: Axes, level: float, line: dict[str, Any]) -> Axes:
         """Draw all curves on given axes, with the cost of all together above the legend."""
         for group, curve in self.items():
-            curve.plot(ax, level=level, **{"label": str(group), **line})
+            curve.plot(ax, level=level, **{"label": drawable(str(group)), **line})
         places = [corner(curve.grid.positions, curve.counts / curve.n) for curve in self.values()]
         return one_legend(ax, self.privacy, mode(places))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 
-__all__ = ["axis", "cost", "line", "picture", "several", "short"]
+__all__ = ["axis", "cost", "line", "picture", "printable", "several", "short"]
 
 LINE: Final = 88
 _SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
@@ -59,9 +59,14 @@ def several(values: Iterable[Any]) -> str:
     return ", ".join(map(short, values))
 
 
+def printable(text: str) -> str:
+    """Return a text that can be written out: with escapes for halves of pairs of surrogates."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def line(kind: str, *forms: str) -> str:
     """Return the first of these forms that fits on a line, or the last form."""
-    texts = [f"<{kind}: {form}>" for form in forms]
+    texts = [printable(f"<{kind}: {form}>") for form in forms]
     return next((text for text in texts if len(text) <= LINE), texts[-1])
 
 

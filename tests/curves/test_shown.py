@@ -102,3 +102,17 @@ def test_warnings_show_ends_of_grids_with_few_digits():
     grid = dp.Grid.uniform(0.1 + 0.2, 1.0, 32)
     with pytest.warns(dp.DpcoreWarning, match=r"Grid\.uniform\(0\.3, 1\.0, 32\)"):
         dp.cdf(np.full(1000, 5.0), grid, epsilon=9.0)
+
+
+def test_lines_and_tables_of_names_that_are_no_text_can_be_written():
+    how = {"by": ["a", "\ud800"] * 20, "groups": ["a", "\ud800"], "epsilon": 1.0}
+    grid = dp.Grid.integers(1, 2)
+    results = [
+        dp.counts(how["by"], how["groups"], epsilon=1.0),
+        dp.cdf([1, 2] * 20, grid, **how),
+        dp.cumulative_incidence([1, 2] * 20, how["by"], grid, ["\ud800"], epsilon=1.0),
+        dp.survival([1, 2] * 20, [0, 1] * 20, grid, **how),
+    ]
+    for result in results:
+        for text in (repr(result), result._repr_html_()):
+            assert r"\ud800" in text.encode().decode()

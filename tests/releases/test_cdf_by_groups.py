@@ -168,6 +168,9 @@ def test_pictures_show_text_that_no_font_has():
     axes = groups.plot()
     assert axes[1].get_title() == "?"
     axes[0].figure.canvas.draw()
+    over = groups.plot(axes[0].figure.add_subplot())
+    assert "?" in [text.get_text() for text in over.get_legend().get_texts()]
+    assert dp.report(groups).count("<img") == 1
     table = dp.table(values, values, dp.TableGrid(GRID, GRID), epsilon=50.0)
     table.plot().figure.canvas.draw()
 
