@@ -73,6 +73,7 @@ if _TYPE_CHECKING:
     from .releases.bounds_around_zero import compact_bounds, symmetric_bounds
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
+    from .releases.classwise_calibration import classwise_calibration
     from .releases.counts import count, counts
     from .releases.cumulative_incidence import cumulative_incidence
     from .releases.hosmer_lemeshow import hosmer_lemeshow
@@ -143,6 +144,7 @@ __all__ = [
     "cdf",
     "cdf_from_counts",
     "chi_square_test",
+    "classwise_calibration",
     "combine",
     "compact_bounds",
     "compare",
@@ -294,6 +296,7 @@ _HOMES = {
     "releases.bounds_around_zero": ("compact_bounds", "symmetric_bounds"),
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
+    "releases.classwise_calibration": ("classwise_calibration",),
     "releases.counts": ("count", "counts"),
     "releases.cumulative_incidence": ("cumulative_incidence",),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),

@@ -23,6 +23,7 @@ _HOMES: Final = {
     "dpcore.bounds": "releases.bounds",
     "dpcore.box-plot": "releases.box_plot",
     "dpcore.cdf": "curves.cdf",
+    "dpcore.classwise-calibration": "statistics.classwise_calibration",
     "dpcore.comparison": "planning.compare",
     "dpcore.count": "curves.counts",
     "dpcore.counts": "curves.counts",

@@ -216,6 +216,9 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "count": lambda: dp.count(_values(), epsilon=1.0),
     "counts": lambda: dp.counts(_labels(), [False, True], epsilon=1.0),
     "mean": lambda: dp.mean(_values(), (0, 1), epsilon=1.0),
+    "classes": lambda: dp.classwise_calibration(
+        _labels(), np.c_[1.0 - _values(), _values()], [False, True], epsilon=1.0
+    ),
     "projection": lambda: dp.project(_values(), 0, 1, epsilon=1.0, delta=1e-6),
     "clients": _clients,
     "comparisons": _comparisons,

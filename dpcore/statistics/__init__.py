@@ -20,6 +20,7 @@ from .calibration_intervals import (
     population_expected_calibration_error_interval,
 )
 from .calibrators import HistogramBinning, IsotonicCalibration
+from .classwise_calibration import ClasswiseCalibration
 from .distribution import (
     conditional_mean,
     gini,
@@ -42,6 +43,7 @@ __all__ = [
     "BayesianBinning",
     "BinormalROC",
     "Bins",
+    "ClasswiseCalibration",
     "GroupedROC",
     "HistogramBinning",
     "HosmerLemeshow",

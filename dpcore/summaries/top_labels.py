@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError
-from ..records.column import Column
-from ..records.doubles import numbers_of
-from ..records.labels import Label, places
-from .group_counts import labels_of
+from ..records.labels import Label
+from .class_probabilities import class_probabilities, classes_of
 
 __all__ = ["TopLabels", "top_label"]
 
@@ -87,19 +84,7 @@ def top_label(y_true: Any, y_prob: Any, classes: Sequence[Label]) -> TopLabels:
     >>> expected_calibration_error(curves, 5) < 0.02
     True
     """
-    labels = labels_of(classes, "classes")
-    if len(labels) < 2:
-        raise ParameterError("classes", labels, "must hold two labels or more")
-    column, rows = Column.of(y_true, "y_true").only(), Column.of(y_prob, "y_prob")
-    for one in (column, rows):
-        one.check_in_memory()
-    column.check_index(rows)
-    probabilities = numbers_of("y_prob", y_prob)
-    place, is_missing = places(column, labels, "classes")
-    if probabilities.shape != (place.size, len(labels)):
-        shape = f"({place.size}, {len(labels)})"
-        what = f"must have a row for each label and a column for each class, {shape}"
-        raise ParameterError("y_prob", probabilities.shape, what)
+    place, is_missing, probabilities = class_probabilities(y_true, y_prob, classes_of(classes))
     likeliest = probabilities.argmax(axis=1)  # of a row with NaN, the place of the NaN
     confidence = _check.doubles(probabilities[np.arange(place.size), likeliest])
     if is_missing is not None:

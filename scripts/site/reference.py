@@ -38,9 +38,9 @@ PAGES: Final = (
         " result to which noise has been added. All that is read off the result is free.",
         "dpcore",
         "cdf count counts mean quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow"
-        " residual_plot survival cumulative_incidence table project compact_bounds symmetric_bounds"
-        " cdf_from_counts score_curves_from_counts survival_from_counts table_from_counts"
-        " project_sums",
+        " classwise_calibration residual_plot survival cumulative_incidence table project"
+        " compact_bounds symmetric_bounds cdf_from_counts score_curves_from_counts"
+        " survival_from_counts table_from_counts project_sums",
     ),
     _page(
         "grids",
@@ -123,7 +123,7 @@ PAGES: Final = (
         "What is read off released curves: ROC curves, calibration, tests, inequality.",
         "dpcore.statistics",
         "ROC GroupedROC auc_difference_interval population_auc_difference_interval"
-        " Reliability reliability Bins uniform_bins equi_depth_bins"
+        " Reliability reliability ClasswiseCalibration Bins uniform_bins equi_depth_bins"
         " expected_calibration_error expected_calibration_error_interval"
         " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"

@@ -130,6 +130,7 @@ def test_all_public_plots_are_looked_at():
         "GroupedSurvival",
         "CumulativeIncidence",
         "GroupedCumulativeIncidence",
+        "ClasswiseCalibration",
     }  # tests of their own
     assert found - of_several == {name.partition(",")[0] for name in PLOTTED}
 

@@ -49,6 +49,9 @@ RESULTS = {
     "count": dp.count(SCORES, **SEEDED),
     "counts": dp.counts(HALVES, [0, 1], **SEEDED),
     "mean": dp.mean(SCORES, (0, 1), **SEEDED),
+    "class-wise calibration": dp.classwise_calibration(
+        HALVES, np.c_[1 - SCORES, SCORES], [0, 1], **SEEDED
+    ),
     "mean of records whose number is protected": dp.mean(
         SCORES, (0, 1), neighbours="add-or-remove-one", **SEEDED
     ),
@@ -175,6 +178,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "quantiles": "probability value low high",
     "count": "value low high",
     "counts": "category count low high",
+    "classwise-calibration": "class lower upper observed expected ratio low high",
     "mean": "value low high",
     "distribution-test": "name statistic pvalue simulations margin",
     "bounds": "lower upper n outside",

@@ -58,6 +58,9 @@ VERBS = {
     "roc_curve": lambda: dp.roc_curve(Y, X, epsilon=1.0),
     "counts": lambda: dp.counts(Y, [False, True], epsilon=1.0),
     "mean": lambda: dp.mean(X, (0, 1), epsilon=1.0),
+    "classwise_calibration": lambda: dp.classwise_calibration(
+        Y, np.c_[1 - X, X], [False, True], epsilon=1.0
+    ),
     "quantiles": lambda: dp.quantiles(X, [0.5], GRID, epsilon=1.0),
     "bounds": lambda: dp.bounds(X, epsilon=1.0),
     "compact_bounds": lambda: dp.compact_bounds(X, unit=1.0, epsilon=1.0),

@@ -126,6 +126,12 @@ SINGLE = {  # releases, and their rho as a share of epsilon^2
     "bounds": (lambda **how: dp.bounds(np.tile(VALUES, 20), **how), 1 / 4),
     "compact bounds": (lambda **how: dp.compact_bounds(VALUES, **how), 1 / 8),
     "a box": (lambda **how: dp.box_plot(VALUES, CELLS, **how), 9 / 25 / 16 + 1 / 25),
+    "classes": (
+        lambda **how: dp.classwise_calibration(
+            np.arange(20) % 3, np.full((20, 3), 0.3), range(3), **how
+        ),
+        1 / 8,
+    ),
     "counts": (lambda **how: dp.counts(["a", "b"], ["a", "b"], **how), 1 / 4),
     "two sums": (
         lambda epsilon: dp.trust.vector_sum(

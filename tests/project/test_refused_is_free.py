@@ -117,6 +117,9 @@ CHECKED = {
     "count": lambda e: dp.count(X, epsilon=e),
     "counts": lambda e: dp.counts(Y, [False, True], epsilon=e),
     "counts, rho": lambda e: dp.counts(Y, [False, True], rho=e),
+    "classwise_calibration": lambda e: dp.classwise_calibration(
+        Y, np.c_[1 - X, X], [False, True], epsilon=e
+    ),
     "mean": lambda e: dp.mean(X, (0, 1), epsilon=e),
     "mean, delta": lambda e: dp.mean(X, (0, 1), epsilon=e, delta=DELTA),
     "bounds": lambda e: dp.bounds(X, epsilon=e),

@@ -135,6 +135,11 @@ RELEASES: dict[str, Callable[[], np.ndarray]] = {
     "quantiles": lambda: dp.quantiles(VALUES, [0.1, 0.5], GRID, epsilon=1.0, rng=rng()).values,
     "counts": lambda: dp.counts(VALUES > 0.5, [False, True], epsilon=1.0, rng=rng()).noisy,
     "mean": lambda: np.array(dp.mean(VALUES, (0, 1), epsilon=1.0, rng=rng()).totals),
+    "class-wise calibration": lambda: (
+        dp.classwise_calibration(
+            LABELS, np.c_[1 - SCORES, SCORES], [False, True], epsilon=1.0, rng=rng()
+        ).observed
+    ),
     "bounds": _bounds,
     "box plot": _box_plot,
     "projection": _projection,

@@ -169,6 +169,9 @@ STATES = {
     "Count": lambda: dp.count(VALUES, epsilon=EPSILON, rng=rng()),
     "Counts": lambda: dp.counts(LABELS, [False, True], epsilon=EPSILON, rng=rng()),
     "Mean": lambda: dp.mean(VALUES, (0, 1), epsilon=EPSILON, rng=rng()),
+    "ClasswiseCalibration": lambda: dp.classwise_calibration(
+        LABELS, np.c_[1 - VALUES, VALUES], [False, True], epsilon=EPSILON, rng=rng()
+    ),
     "Quantiles": lambda: dp.quantiles(VALUES, [0.5], GRID, epsilon=EPSILON, rng=rng()),
     "Projection": lambda: dp.project(VALUES, 0, 1, rho=1e-8, rng=rng()),
     "ResidualPlot": lambda: dp.residual_plot(

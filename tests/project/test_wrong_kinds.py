@@ -43,6 +43,7 @@ BY_HAND = MADE | {
     "Count": lambda: dp.count(calls.SCORES, epsilon=1.0),
     "Counts": lambda: calls.CATEGORIES,
     "Mean": lambda: calls.MEAN,
+    "ClasswiseCalibration": lambda: calls.CLASSWISE,
     "RestrictedMeanDifference": lambda: dp.restricted_mean_difference(
         calls.SURVIVAL, calls.OTHERS, until=0.3
     ),

@@ -57,6 +57,9 @@ def made():
         "count": dp.count(values, **given),
         "counts": dp.counts(labels, [False, True], **given),
         "mean": dp.mean(values, (0, 100), **given),
+        "classes": dp.classwise_calibration(
+            labels, np.c_[1 - scores, scores], [False, True], **given
+        ),
         "table": dp.table(values, scores, dp.TableGrid.uniform((0, 120), (0, 1), (4, 4)), **given),
         "projection": dp.project(values, 0, 120, rho=0.5, rng=rng),
         "plan": dp.plan(100, epsilon=1.0),

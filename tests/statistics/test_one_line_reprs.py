@@ -20,6 +20,9 @@ SHOWN = {
     "ScoreHistogram": st.ScoreHistogram.quantile(ROC.curves),
     "Reliability": st.reliability(ROC.curves),
     "Bins": st.uniform_bins(ROC.curves),
+    "ClasswiseCalibration": dp.classwise_calibration(
+        LABELS, np.c_[1 - SCORES, SCORES], [False, True], epsilon=0.5
+    ),
     "HosmerLemeshow": TEST,
     "HosmerLemeshowUnderNoise": TEST.under_noise(9),
     "BinormalROC": smooth_roc_curve(LABELS, SCORES, epsilon=0.5, delta=1e-6),
