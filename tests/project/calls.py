@@ -842,6 +842,7 @@ for released in (
     TABLE,
     INCIDENCE,
     dp.BoxPlot.from_curve(NOISY),
+    CLASSWISE,
 ):
     call(drawn(released.plot), "", type(released).plot)
 call(

@@ -117,6 +117,17 @@ def test_without_noise_it_is_the_count_of_numpy():
     assert high - low < 1e-5
 
 
+def test_without_noise_ratios_are_those_of_scikit_learns_calibration_curve():
+    calibration = pytest.importorskip("sklearn.calibration")
+    labels, prob = records(3000, 3, 1.5, RNG(9))
+    found = dp.classwise_calibration(labels, prob, range(3), **EXACT)
+    for k in range(3):
+        rate, mean = calibration.calibration_curve(labels == k, prob[:, k], n_bins=10)
+        is_filled = found.expected[k] > 0.5  # all cells of these records hold some of them
+        assert is_filled.all()
+        assert found.ratio[k] == pytest.approx(rate / mean, rel=1e-4)
+
+
 def test_two_classes_have_the_error_of_each_in_its_own_cells():
     """With two classes and one probability, it is the textbook's error of the positives."""
     rng = RNG(3)
