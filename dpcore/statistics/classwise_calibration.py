@@ -183,19 +183,20 @@ class ClasswiseCalibration(Stored):
 
     @property
     def ratio(self) -> Reals:
-        """(K, N) observed over expected numbers, 1 where probabilities are right; 0 or more.
+        """(K, N) observed over expected numbers, 1 where probabilities are right.
 
-        NaN where the expected number is at most 3 standard deviations of its noise.
+        It is from 0 to 1 / l, where l is the lower end of the cell. NaN where the expected number
+        is at most 3 standard deviations of its noise.
         """
         is_sure = self.expected > _SURE * self.noise_deviation
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.maximum(self.observed, 0.0) / self.expected
+            ratio = np.clip(self.observed / self.expected, 0.0, self._largest_ratio)
         return np.where(is_sure & (self.expected > 0.0), ratio, np.nan)
 
     def ratio_interval(self, level: float = 0.95) -> Interval[Reals]:
         """Return intervals for the ratios of these records, (K, N) ends. They count the noise.
 
-        Each holds alone. Where the expected number may be 0, the upper end is infinite.
+        Each holds alone. Where the expected number may be 0, they are all that the cell allows.
 
         Parameters
         ----------
@@ -215,24 +216,43 @@ class ClasswiseCalibration(Stored):
         Examples
         --------
         >>> import dpcore as dp
-        >>> y_prob = [[0.9, 0.1]] * 300
-        >>> grid = dp.Grid.uniform(0, 1, 2)
-        >>> found = dp.classwise_calibration([0, 1, 1] * 100, y_prob, [0, 1], grid, epsilon=50.0)
+        >>> y_prob, grid = [[0.9, 0.1]] * 300, dp.Grid.uniform(0, 1, 2)
+        >>> found = dp.classwise_calibration([0, 1, 1] * 100, y_prob, [0, 1], grid, epsilon=1e4)
         >>> low, high = found.ratio_interval()
-        >>> low.round(1)[0, 1], high.round(1)[0, 1]
-        (np.float64(0.4), np.float64(0.4))
+        >>> low.round(2)[0].tolist(), high.round(2)[0].tolist()
+        ([0.0, 0.37], [inf, 0.37])
         """
-        reach = deviations_of_noise(level, self.privacy) * self.noise_deviation
-        observed, expected = self.observed, self.expected
-        square = expected**2 - reach**2
-        is_sure = (expected > reach) & (square > 0.0)
-        root = reach * np.sqrt(np.maximum(square + observed**2, 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = ((observed * expected + side) / square for side in (-root, root))
-        return Interval(
-            np.where(is_sure, np.maximum(low, 0.0), 0.0),
-            np.where(is_sure, np.maximum(high, 0.0), np.inf),
-        )
+        return self._ratios(level, 0.0)
+
+    def population_ratio_interval(self, level: float = 0.95) -> Interval[Reals]:
+        """Return intervals for the ratios of the population. They count noise and sampling.
+
+        Parameters
+        ----------
+        level
+            The level of confidence, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``level`` is not a number between 0 and 1.
+
+        Notes
+        -----
+        As ``ratio_interval``, with the variance r expected (1 - r l) of a sum of labels beside that
+        of the noise: the largest that they can have, given the probabilities of a cell from l on.
+        The probabilities are taken as they are, and labels as independent.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> y_prob, grid = [[0.9, 0.1]] * 300, dp.Grid.uniform(0, 1, 2)
+        >>> found = dp.classwise_calibration([0, 1, 1] * 100, y_prob, [0, 1], grid, epsilon=1e4)
+        >>> low, high = found.population_ratio_interval()
+        >>> low.round(2)[0].tolist(), high.round(2)[0].tolist()
+        ([0.0, 0.3], [inf, 0.45])
+        """
+        return self._ratios(level, 1.0)
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
         """Return a pandas DataFrame with a row for each class and cell.
@@ -286,7 +306,8 @@ class ClasswiseCalibration(Stored):
         ax
             Matplotlib axes, or None for new ones.
         level
-            The level of the bars, which are ``ratio_interval`` times m.
+            The level of the bars: m times the ends of ``ratio_interval`` (thick), which is for the
+            noise alone, and of ``population_ratio_interval`` (thin).
         **line
             Passed on to ``Axes.plot``.
 
@@ -302,23 +323,34 @@ class ClasswiseCalibration(Stored):
         >>> found = dp.classwise_calibration([0, 1] * 200, y_prob, [0, 1], epsilon=9.0)
         >>> ax = found.plot()
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
-        ['calibrated', '0', '1']
+        ['calibrated', '0', '95%, noise alone', '95%, noise and sampling', '1']
         """
         from ..curves.plots import axes, drawable, one_legend
 
-        low, high = self.ratio_interval(level)
         ax = axes(ax, figsize=(5, 5))
+        looks = (
+            (self.ratio_interval(level), f"{100 * level:g}%, noise alone", 4.0, 0.35),
+            (
+                self.population_ratio_interval(level),
+                f"{100 * level:g}%, noise and sampling",
+                1.0,
+                1.0,
+            ),
+        )
         if "calibrated" not in ax.get_legend_handles_labels()[1]:
             ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
         lower, upper = self._ends
         middle = (lower + upper) / 2.0
-        for label, ratio, *ends in zip(self.classes, self.ratio, low, high, strict=True):
+        for k, (label, ratio) in enumerate(zip(self.classes, self.ratio, strict=True)):
             some = np.flatnonzero(~np.isnan(ratio))
             at = middle[some]
             name = {"label": drawable(str(label)), "marker": "o", "markersize": 4, "linewidth": 1}
             (drawn,) = ax.plot(at, np.minimum(at * ratio[some], 1.0), **{**name, **line})
-            bars = (np.minimum(at * end[some], 1.0) for end in ends)
-            ax.vlines(at, *bars, color=drawn.get_color(), linewidth=1)
+            for ends, of, width, alpha in looks:
+                bars = (np.minimum(at * end[k, some], 1.0) for end in ends)
+                text = f"_{of}" if of in ax.get_legend_handles_labels()[1] else of
+                look: dict[str, Any] = {"color": drawn.get_color(), "alpha": alpha}
+                ax.vlines(at, *bars, linewidth=width, label=text, **look)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set(xlabel="predicted probability of the class", ylabel="share of the class")
         return one_legend(ax, self.privacy, "upper left")
@@ -334,6 +366,35 @@ class ClasswiseCalibration(Stored):
             with_intervals(level, errors),
             cut("Calibration errors of classes", ("class", "error"), list(of_classes)),
         ]
+
+    def _ratios(self, level: float, sampled: float) -> Interval[Reals]:
+        """Return all ratios r whose distance from the numbers has at most so many deviations.
+
+        observed - r expected has the variance (1 + r^2) s^2 of the noise, and of sampling
+        r expected (1 - r l) at most, so this is a quadratic inequality in r.
+        """
+        c = deviations_of_noise(level, self.privacy)
+        noise, sampling = (c * self.noise_deviation) ** 2, sampled * c**2
+        lower, observed = self._ends[0], self.observed
+        expected = np.maximum(self.expected, 0.0)
+        square = expected**2 - noise + sampling * lower * expected
+        linear = observed * expected + sampling * expected / 2.0
+        root = np.sqrt(np.maximum(linear**2 - square * (observed**2 - noise), 0.0))
+        is_sure = (expected**2 > noise) & (expected > 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = [
+                np.clip((linear + side) / square, 0.0, self._largest_ratio)
+                for side in (-root, root)
+            ]
+        return Interval(
+            np.where(is_sure, ends[0], 0.0), np.where(is_sure, ends[1], self._largest_ratio)
+        )
+
+    @property
+    def _largest_ratio(self) -> Reals:
+        """What a ratio can be, as no probability in a cell is below its lower end; (N,)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / self._ends[0])
 
     @property
     def _ends(self) -> tuple[Reals, Reals]:

@@ -95,11 +95,11 @@ def class_sums(
         if absent.any():
             probabilities, own = probabilities[~absent], own[~absent]
         n += own.size
-        np.clip(probabilities, 0.0, 1.0, out=probabilities)
-        at = np.searchsorted(grid.positions, probabilities) + first
+        shares = _shares(probabilities)
+        at = np.searchsorted(grid.positions, shares) + first
         known = np.flatnonzero(own < classes)
         observed += np.bincount(at[known, own[known]], minlength=observed.size)
-        units = _in_units(probabilities, bits)
+        units = np.floor(np.ldexp(shares, bits))
         # Sums of so few integers are far below 2^53, up to where doubles add them without errors.
         sums = np.bincount(at.ravel(), units.ravel(), expected.size)
         expected += sums.astype(np.int64)
@@ -107,7 +107,7 @@ def class_sums(
     return ClassSums(observed.reshape(shape), expected.reshape(shape), n)
 
 
-def _in_units(probabilities: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """Return probabilities within [0, 1] in whole units of 2^-bits, at most 2^bits in a row."""
-    total = probabilities.sum(axis=1, keepdims=True)
-    return np.asarray(np.floor(probabilities / np.maximum(total, 1.0) * 2.0**bits))
+def _shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities within [0, 1], in rows that add up to 1 at most."""
+    clipped = np.clip(probabilities, 0.0, 1.0)
+    return np.asarray(clipped / np.maximum(clipped.sum(axis=1, keepdims=True), 1.0))

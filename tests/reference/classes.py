@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 
 def class_sums(labels, probabilities, classes, thresholds):
     """How many records of each class, and the sum of all records' probabilities, by cell."""
@@ -14,7 +16,7 @@ def class_sums(labels, probabilities, classes, thresholds):
         clipped = [min(max(float(p), 0.0), 1.0) for p in row]
         total = max(sum(map(Fraction, clipped)), Fraction(1))
         for k, p in enumerate(clipped):
-            cell = sum(float(tau) < p for tau in thresholds)
+            cell = sum(tau < p / max(np.sum(clipped), 1.0) for tau in thresholds)  # as doubles say
             expected[k][cell] += Fraction(p) / total
             observed[k][cell] += label == classes[k]
     return observed, expected

@@ -255,6 +255,38 @@ def test_intervals_cover_and_the_error_is_nearer_than_the_raw_one(budget, power)
     assert abs(np.mean(errors) - right) < abs(np.mean(raw) - right)
 
 
+@pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.5}])
+def test_intervals_of_the_population_cover_also_where_there_are_few_records(budget):
+    """Labels are drawn anew from the probabilities, so that each ratio of the population is 1."""
+    rng = RNG(10)
+    prob, covered, wider = rng.dirichlet([0.5] * 3, 1500), [], []
+    for _ in range(120):
+        labels = (rng.random(1500)[:, None] > prob.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+        found = dp.classwise_calibration(labels, prob, range(3), rng=rng, **budget)
+        low, high = found.population_ratio_interval(0.9)
+        own = found.ratio_interval(0.9)
+        covered.append((low <= 1) & (high >= 1))
+        wider.append((low <= own.low + 1e-12) & (high >= own.high - 1e-12))
+    assert np.all(wider)
+    assert 0.87 <= np.mean(covered) <= 0.97
+    assert np.mean(covered, axis=0).min() > 0.8  # of 120 and 30 cells
+
+
+@pytest.mark.parametrize("sampled", [0.0, 1.0])
+def test_intervals_of_ratios_are_all_ratios_that_are_near_enough(sampled):
+    labels, prob = records(900, 3, 1.3, RNG(11))
+    found = dp.classwise_calibration(labels, prob, range(3), rho=0.3, rng=RNG(1))
+    low, high = (found.population_ratio_interval if sampled else found.ratio_interval)(0.95)
+    z, s, r = 1.959964, found.noise_deviation, np.linspace(0, 12, 120_001)
+    for k, at in [(0, 0), (0, 4), (1, 7), (2, 9)]:
+        observed, expected, lower = found.observed[k, at], found.expected[k, at], at / 10
+        variance = (1 + r**2) * s**2 + sampled * r * expected * (1 - r * lower)
+        near = r[(observed - r * expected) ** 2 <= z**2 * variance]
+        most = np.inf if at == 0 else 1 / lower
+        assert low[k, at] == pytest.approx(min(near.min(), most), abs=2e-4)
+        assert high[k, at] == pytest.approx(min(near.max(), most), abs=2e-4)
+
+
 def test_a_cell_whose_expected_number_may_be_0_has_no_ratio():
     found = dp.classwise_calibration(["a"] * 9, [[1.0, 0.0]] * 9, ["a", "b"], epsilon=0.1)
     assert np.isnan(found.ratio[1, 1:9]).any()
@@ -291,8 +323,9 @@ def test_a_calibrated_class_is_drawn_near_the_diagonal():
     ax = found.plot()
     found.plot(ax, color="k")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts[:4] == ["calibrated", "a", "$b$", "c"]
-    assert texts.count("calibrated") == 1
+    bars = ["95%, noise alone", "95%, noise and sampling"]
+    assert texts[:6] == ["calibrated", "a", *bars, "$b$", "c"]
+    assert texts.count("calibrated") == texts.count(bars[0]) == 1
     for line in ax.get_lines()[1:4]:
         x, y = line.get_data()
         assert np.abs(x - y).max() < 0.1
