@@ -219,8 +219,8 @@ class ClasswiseCalibration(Stored):
         >>> y_prob, grid = [[0.9, 0.1]] * 300, dp.Grid.uniform(0, 1, 2)
         >>> found = dp.classwise_calibration([0, 1, 1] * 100, y_prob, [0, 1], grid, epsilon=1e4)
         >>> low, high = found.ratio_interval()
-        >>> low.round(2)[0].tolist(), high.round(2)[0].tolist()
-        ([0.0, 0.37], [inf, 0.37])
+        >>> low.round(2)[0, 1:].tolist(), high.round(2)[0, 1:].tolist()
+        ([0.37], [0.37])
         """
         return self._ratios(level, 0.0)
 
@@ -249,8 +249,8 @@ class ClasswiseCalibration(Stored):
         >>> y_prob, grid = [[0.9, 0.1]] * 300, dp.Grid.uniform(0, 1, 2)
         >>> found = dp.classwise_calibration([0, 1, 1] * 100, y_prob, [0, 1], grid, epsilon=1e4)
         >>> low, high = found.population_ratio_interval()
-        >>> low.round(2)[0].tolist(), high.round(2)[0].tolist()
-        ([0.0, 0.3], [inf, 0.45])
+        >>> low.round(2)[0, 1:].tolist(), high.round(2)[0, 1:].tolist()
+        ([0.3], [0.45])
         """
         return self._ratios(level, 1.0)
 
@@ -298,15 +298,16 @@ class ClasswiseCalibration(Stored):
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw a reliability diagram with a line for each class. Needs the extra ``plot``.
 
-        Mean probabilities in cells are not released, so a point stands at the middle m of its cell,
-        at the height m times ``ratio``. Cells where that is NaN are left out.
+        Mean probabilities in cells are not released. So points of classes stand beside each other
+        around the middle of their cell, each at a height of its place x times ``ratio``. Cells
+        where that is NaN are left out.
 
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones.
         level
-            The level of the bars: m times the ends of ``ratio_interval`` (thick), which is for the
+            The level of the bars: x times the ends of ``ratio_interval`` (thick), which is for the
             noise alone, and of ``population_ratio_interval`` (thin).
         **line
             Passed on to ``Axes.plot``.
@@ -340,10 +341,10 @@ class ClasswiseCalibration(Stored):
         if "calibrated" not in ax.get_legend_handles_labels()[1]:
             ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
         lower, upper = self._ends
-        middle = (lower + upper) / 2.0
+        places = np.linspace(0.0, 1.0, len(self.classes) + 2)[1:-1]  # of classes, within a cell
         for k, (label, ratio) in enumerate(zip(self.classes, self.ratio, strict=True)):
             some = np.flatnonzero(~np.isnan(ratio))
-            at = middle[some]
+            at = lower[some] + places[k] * (upper - lower)[some]
             name = {"label": drawable(str(label)), "marker": "o", "markersize": 4, "linewidth": 1}
             (drawn,) = ax.plot(at, np.minimum(at * ratio[some], 1.0), **{**name, **line})
             for ends, of, width, alpha in looks:

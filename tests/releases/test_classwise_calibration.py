@@ -236,11 +236,11 @@ def test_the_mean_rise_is_that_of_simulated_noise():
 def test_intervals_cover_and_the_error_is_nearer_than_the_raw_one(budget, power):
     rng = RNG(6)
     labels, prob = records(4000, 4, power, rng)
-    right = classwise_error(labels, prob, range(4), TENTHS.thresholds)
-    observed, expected = plain_sums(labels, prob, range(4), TENTHS.thresholds)
-    expected = np.array(expected, float)
+    exact = class_sums(labels, prob, (0, 1, 2, 3), TENTHS, 24)
+    observed, expected = exact.observed, exact.expected / 2**24
+    right = np.abs(observed - expected).sum() / 4000 / 4
     is_filled = expected > 0
-    ratios = np.array(observed)[is_filled] / expected[is_filled]
+    ratios = observed[is_filled] / expected[is_filled]
     covered, inside, errors, raw = 0, [], [], []
     for _ in range(60):
         found = dp.classwise_calibration(labels, prob, range(4), rng=rng, **budget)
@@ -328,6 +328,7 @@ def test_a_calibrated_class_is_drawn_near_the_diagonal():
     assert texts.count("calibrated") == texts.count(bars[0]) == 1
     for line in ax.get_lines()[1:4]:
         x, y = line.get_data()
+        assert np.array_equal(np.ceil(x * 10), np.arange(1, 11))  # each in its own cell
         assert np.abs(x - y).max() < 0.1
     assert ax.get_xlabel()
     assert ax.get_ylabel()
