@@ -113,8 +113,10 @@ class ClasswiseCalibration(Stored):
         for name in ("observed", "expected"):
             given = getattr(self, name)
             _check.held(name, given, (len(self.classes), self.grid.size))
-            if not (np.abs(given) <= forms.MOST).all():
-                raise ParameterError(name, "some", f"must be within +-{forms.MOST:g}")
+            is_held = np.abs(given) <= forms.MOST
+            if not is_held.all():
+                first = float(given.flat[np.argmin(is_held)])
+                raise ParameterError(name, first, f"must be within +-{forms.MOST:g}")
             object.__setattr__(self, name, given.astype(np.float64))
         if not 0.0 <= _check.finite("noise_deviation", self.noise_deviation) <= forms.MOST:
             what = f"must be 0 or more, and at most {forms.MOST:g}"
@@ -127,8 +129,8 @@ class ClasswiseCalibration(Stored):
 
     @property
     def expected_calibration_error(self) -> float:
-        """The mean of ``class_errors``: the class-wise expected calibration error."""
-        return float(self.class_errors.mean())
+        """The class-wise expected calibration error: the mean of ``class_errors``, 2 / K at most."""
+        return min(float(self.class_errors.mean()), self._largest_error)
 
     @property
     def class_errors(self) -> Reals:
@@ -178,8 +180,7 @@ class ClasswiseCalibration(Stored):
         size = self.n * len(self.classes)
         low = (total - rise - reach) / size - rounding
         high = (total + reach) / size + rounding
-        # All gaps of a record add up to 2 at most.
-        return Interval(max(low, 0.0), min(high, 2.0 / len(self.classes)))
+        return Interval(min(max(low, 0.0), self._largest_error), min(high, self._largest_error))
 
     @property
     def ratio(self) -> Reals:
@@ -402,6 +403,11 @@ class ClasswiseCalibration(Stored):
         """Where cells begin and end, (N,) each."""
         upper = self.grid.positions
         return np.append(max(self.grid.start, 0.0), upper[:-1]), upper
+
+    @property
+    def _largest_error(self) -> float:
+        """What the mean error can be, as all differences of a record add up to 2 at most."""
+        return 2.0 / len(self.classes)
 
     @property
     def _gaps(self) -> Reals:

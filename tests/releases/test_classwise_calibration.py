@@ -255,6 +255,19 @@ def test_intervals_cover_and_the_error_is_nearer_than_the_raw_one(budget, power)
     assert abs(np.mean(errors) - right) < abs(np.mean(raw) - right)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0])
+def test_errors_and_ratios_are_in_their_intervals_under_any_noise(epsilon):
+    labels, prob = records(500, 5, 1.0, RNG(12))
+    for seed in range(20):
+        found = dp.classwise_calibration(labels, prob, range(5), epsilon=epsilon, rng=RNG(seed))
+        low, high = found.expected_calibration_error_interval(0.5)
+        assert 0.0 <= low <= found.expected_calibration_error <= high <= 0.4
+        low, high = found.ratio_interval(0.5)
+        known = ~np.isnan(found.ratio)
+        assert (low <= found.ratio)[known].all()
+        assert (found.ratio <= high)[known].all()
+
+
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.5}])
 def test_intervals_of_the_population_cover_also_where_there_are_few_records(budget):
     """Labels are drawn anew from the probabilities, so that each ratio of the population is 1."""
