@@ -129,7 +129,7 @@ class ClasswiseCalibration(Stored):
 
     @property
     def expected_calibration_error(self) -> float:
-        """The class-wise expected calibration error: the mean of ``class_errors``, 2 / K at most."""
+        """The class-wise expected calibration error: the mean of ``class_errors``, up to 2 / K."""
         return min(float(self.class_errors.mean()), self._largest_error)
 
     @property
