@@ -84,6 +84,7 @@ if _TYPE_CHECKING:
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
     from .releases.survival import survival, survival_from_counts
+    from .releases.survival_scores import survival_scores
     from .releases.table import table, table_from_counts
     from .reports.report import report
     from .summaries.grid import Grid
@@ -188,6 +189,7 @@ __all__ = [
     "survival",
     "survival_counts",
     "survival_from_counts",
+    "survival_scores",
     "symmetric_bounds",
     "table",
     "table_from_counts",
@@ -307,6 +309,7 @@ _HOMES = {
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
     "releases.survival": ("survival", "survival_from_counts"),
+    "releases.survival_scores": ("survival_scores",),
     "releases.table": ("table", "table_from_counts"),
     "reports.report": ("report",),
     "summaries.grid": ("Grid",),
@@ -332,6 +335,7 @@ _NEAR = {
     **dict.fromkeys(("roc", "auc", "roc_auc_score"), "dp.roc_curve, whose result has auc"),
     **dict.fromkeys(("chisquare", "chi2", "chi_square"), "dp.chi_square_test"),
     **dict.fromkeys(("kaplan_meier", "KaplanMeierFitter", "kaplan_meier_estimator"), "dp.survival"),
+    **dict.fromkeys(("concordance_index", "cumulative_dynamic_auc"), "dp.survival_scores"),
     **dict.fromkeys(("aalen_johansen", "AalenJohansenFitter"), "dp.cumulative_incidence"),
     **dict.fromkeys(("ks_2samp", "ks_test"), "dp.two_sample_test"),
     **dict.fromkeys(("logrank", "logrank_test", "multivariate_logrank_test"), "dp.log_rank_test"),

@@ -49,6 +49,7 @@ _HOMES: Final = {
     "dpcore.suggestion": "planning.suggest",
     "dpcore.survival": "curves.survival",
     "dpcore.survival-groups": "curves.survival_groups",
+    "dpcore.survival-scores": "statistics.survival_scores",
     "dpcore.table": "curves.table",
 }
 

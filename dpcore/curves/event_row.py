@@ -31,7 +31,9 @@ __all__ = [
     "check_alike",
     "check_event_grid",
     "deviation_of_at_risk",
+    "errors_of",
     "of_group",
+    "start_of",
 ]
 
 Target = Literal["records", "population"]
@@ -157,8 +159,7 @@ class EventRow(Stored):
     @property
     def _start(self) -> float:
         """Where durations begin: the end of the grid that is stated, or 0."""
-        first = float(self.grid.positions[0])
-        return self.grid.start if np.isfinite(self.grid.start) else min(0.0, first)
+        return start_of(self.grid)
 
     @property
     def _known(self) -> int:
@@ -192,12 +193,24 @@ class EventRow(Stored):
         self, of: Target, read: Callable[[Reals], Reals], simulation: Simulation | None = None
     ) -> Reals:
         """Return the errors of what is read from simulated rows, bias and spread in one."""
-        _check.choice("of", of, Target)
-        simulation = self._simulation() if simulation is None else simulation
-        draws = [Simulation.of_records if of == "records" else Simulation.of_population]
-        draws += [Simulation.of_losses] if simulation.loses_records else []
-        errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
-        return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
+        return errors_of(self._simulation() if simulation is None else simulation, of, read)
+
+
+def start_of(grid: Grid) -> float:
+    """Return where durations begin: the end of the grid that is stated, or 0."""
+    return grid.start if np.isfinite(grid.start) else min(0.0, float(grid.positions[0]))
+
+
+def errors_of(simulation: Simulation, of: Target, read: Callable[[Reals], Reals]) -> Reals:
+    """Return the root mean square errors of what is read from simulated rows.
+
+    Bias, spread and what the release has lost are in one.
+    """
+    _check.choice("of", of, Target)
+    draws = [Simulation.of_records if of == "records" else Simulation.of_population]
+    draws += [Simulation.of_losses] if simulation.loses_records else []
+    errors = [root_mean_square_errors([simulation], read, draw=draw) for draw in draws]
+    return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)))
 
 
 def of_group(curve: _Row) -> _Row:

@@ -309,7 +309,8 @@ def _values(stored: Any) -> list[Any]:
 
 
 def _are_equal(ours: Any, theirs: Any) -> bool:
-    if isinstance(ours, np.ndarray) or isinstance(theirs, np.ndarray):
+    arrays = np.ndarray | np.datetime64 | np.timedelta64  # NaT is equal to NaT, too
+    if isinstance(ours, arrays) or isinstance(theirs, arrays):
         return ours is theirs or np.array_equal(ours, theirs, equal_nan=True)
     if isinstance(ours, tuple) and isinstance(theirs, tuple):
         return len(ours) == len(theirs) and all(map(_are_equal, ours, theirs))

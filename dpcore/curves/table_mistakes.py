@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..summaries.grid import Grid
 from ..summaries.table_grid import in_a_row
 from .cdf import CDF
 from .likely_mistakes import (
@@ -24,11 +25,12 @@ from .likely_mistakes import (
     largest,
     percent,
     warn,
+    warn_of_durations,
 )
 from .residual_plot import ResidualPlot
 from .table import Axis, Table
 
-__all__ = ["warn_of_residual_plot", "warn_of_table"]
+__all__ = ["warn_of_residual_plot", "warn_of_survival_scores", "warn_of_table"]
 
 _MOST_OUTSIDE: Final = 1 / 2
 _MOST_TOGETHER: Final = 0.95  # the largest share of the records in one part of a residual plot
@@ -46,6 +48,25 @@ def warn_of_residual_plot(plot: ResidualPlot) -> None:
     """Warn of bounds that miss most of the records, or hold them in one narrow part."""
     if text := _mistake_in_residual_plot(plot):
         warn(text)
+
+
+def warn_of_survival_scores(table: Table, grid: Grid) -> None:
+    """Warn if nearly all scores, or durations, are in an end cell: they may have another unit.
+
+    Parameters
+    ----------
+    table
+        A released raw table of scores by rows of events and censorings.
+    grid
+        The grid of durations.
+    """
+    scores = table.marginal("x")
+    if text := at_ends(scores, np.zeros(scores.grid.size), "scores"):
+        text = at_ends(scores, _noise_along(table, "x"), "scores")
+    if text:
+        warn(text)
+    else:
+        warn_of_durations({None: table.marginal("y")}, grid)
 
 
 def _mistake_in_table(table: Table) -> str | None:

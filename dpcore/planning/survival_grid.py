@@ -16,7 +16,7 @@ from ..summaries.grid import Grid
 from .most_accurate import error_of
 from .score_grid import of_scores
 
-__all__ = ["coarser", "fine_grid", "joined", "suited_to_survival"]
+__all__ = ["coarser", "fine_grid", "joined", "suited_to_survival", "with_noise_alone"]
 
 _FINEST: Final = 3072  # which all the sizes divide
 _SIZES: Final = tuple(sorted({k * 2**i for k in (2, 3) for i in range(1, 10)}))  # 4 to 1,536
@@ -68,10 +68,10 @@ def suited_to_survival(
     know its law.
     """
     classes = kinds + 1
-    chosen = _SIZES[0], _of(classes * _SIZES[0], spender)
+    chosen = _SIZES[0], with_noise_alone(classes * _SIZES[0], spender)
     for size in _SIZES[1:]:
         with suppress(ParameterError):
-            mechanism = _of(classes * size, spender)
+            mechanism = with_noise_alone(classes * size, spender)
             noise = error_of(mechanism, classes * size)
             if not math.isfinite(noise) or noise > _NOISE * n / size:
                 break
@@ -79,6 +79,6 @@ def suited_to_survival(
     return chosen
 
 
-def _of(cells: int, spender: Mechanism | Allowance) -> Mechanism:
-    """Return the mechanism for a row of so many cells."""
+def with_noise_alone(cells: int, spender: Mechanism | Allowance) -> Mechanism:
+    """Return the mechanism for a row of so many cells: without one, one of noise alone."""
     return of_scores(cells, spender) if isinstance(spender, Allowance) else spender

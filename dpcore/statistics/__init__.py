@@ -37,6 +37,7 @@ from .residuals import residual_plot_distance
 from .roc import ROC
 from .roc_groups import GroupedROC
 from .score_histograms import ScoreHistogram
+from .survival_scores import RatesAtTime, RiskCalibration, SurvivalScores
 
 __all__ = [
     "ROC",
@@ -49,9 +50,12 @@ __all__ = [
     "HosmerLemeshow",
     "HosmerLemeshowUnderNoise",
     "IsotonicCalibration",
+    "RatesAtTime",
     "Reliability",
     "ResidualMoments",
+    "RiskCalibration",
     "ScoreHistogram",
+    "SurvivalScores",
     "auc_difference_interval",
     "classifier",
     "conditional_mean",

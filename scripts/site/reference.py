@@ -38,8 +38,8 @@ PAGES: Final = (
         " result to which noise has been added. All that is read off the result is free.",
         "dpcore",
         "cdf count counts mean quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow"
-        " classwise_calibration residual_plot survival cumulative_incidence table project"
-        " compact_bounds symmetric_bounds cdf_from_counts score_curves_from_counts"
+        " classwise_calibration residual_plot survival cumulative_incidence survival_scores table"
+        " project compact_bounds symmetric_bounds cdf_from_counts score_curves_from_counts"
         " survival_from_counts table_from_counts project_sums",
     ),
     _page(
@@ -129,7 +129,8 @@ PAGES: Final = (
         " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"
         " IsotonicCalibration symmetric_difference residual_plot_distance ResidualMoments"
         " interquartile_range interquartile_range_interval quantile_ratio quantile_ratio_interval"
-        " trimmed_mean conditional_mean lorenz_curve gini",
+        " trimmed_mean conditional_mean lorenz_curve gini SurvivalScores RatesAtTime"
+        " RiskCalibration",
     ),
     _page(
         "classifier",

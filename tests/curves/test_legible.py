@@ -29,6 +29,7 @@ DRAWN = {
     "GroupedROC": dp.roc_curve(LABELS, SCORES, ROC.curves.grid, **SOME, **PRIVATE).plot,
     "Survival": SURVIVAL.plot,
     "Survival, many": MANY.plot,
+    "SurvivalScores": dp.survival_scores(YEARS, KINDS > 0, YEARS, (0, 12), (0, 12), **PRIVATE).plot,
     "CumulativeIncidence": INCIDENCE.plot,
     "CumulativeIncidence, stacked": lambda ax: INCIDENCE.plot(ax, stacked=True),
 }

@@ -68,6 +68,7 @@ RESULTS = {
     "cumulative incidence by groups": dp.cumulative_incidence(
         SCORES, HALVES, GRID, [1], epsilon=1.0, rng=RNG(1), by=LABELS, groups=[False, True]
     ),
+    "survival scores": dp.survival_scores(SCORES, LABELS, SCORES, (0, 1), epsilon=1.0, rng=RNG(1)),
     "difference of restricted means": dp.restricted_mean_difference(
         *(dp.survival(SCORES, LABELS, GRID, epsilon=1.0, rng=RNG(seed)) for seed in (1, 2)), 0.5
     ),
@@ -168,6 +169,7 @@ COLUMNS = {  # of the table of each kind; a new kind is missing here
     "score-groups": "group threshold negatives positives negatives_deviation positives_deviation",
     "roc-groups": "group threshold fpr tpr fpr_low fpr_high tpr_low tpr_high",
     "survival": "time at_risk events censored survival low high cumulative_hazard",
+    "survival-scores": "threshold events censored fpr tpr",
     "survival-groups": ("group time at_risk events censored survival low high cumulative_hazard"),
     "cumulative-incidence": "kind time incidence survival at_risk",
     "cumulative-incidence-groups": "group kind time incidence survival at_risk",

@@ -70,6 +70,7 @@ VERBS = {
     "residual_plot": lambda: dp.residual_plot(X, X - 0.5, epsilon=1.0),
     "survival": lambda: dp.survival(X, Y, GRID, epsilon=1.0),
     "cumulative_incidence": lambda: dp.cumulative_incidence(X, Y, GRID, [True], epsilon=1.0),
+    "survival_scores": lambda: dp.survival_scores(X, Y, X, GRID, GRID, epsilon=1.0),
     "table": lambda: dp.table(X, X, dp.TableGrid(GRID, GRID), epsilon=1.0),
     "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
     "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
@@ -90,6 +91,7 @@ CHARGED = {
         X, Y, (0, 1), [True], epsilon=1.0
     ),
     "survival, between bounds": lambda: dp.survival(X, Y, (0, 1), epsilon=1.0),
+    "survival_scores, between bounds": lambda: dp.survival_scores(X, Y, X, (0, 1), epsilon=1.0),
     "table_from_counts": lambda: dp.table_from_counts(CELLS.count(X, X), CELLS, epsilon=1.0),
     "project_sums": lambda: dp.project_sums(
         dp.polynomial_sums(X, 0, 1, 3), dp.mechanisms.PolynomialProjection(rho=0.5, degree=3)

@@ -65,6 +65,8 @@ ANSWERS = {
     "kinds of events": "dp.cumulative_incidence(seconds, ages % 3, dp.Grid.uniform(0, 400, 20),"
     " [1, 2], epsilon=1.0).incidence.shape == (2, 20)",
     "a picture of survival": "dp.survival(seconds, labels, (0, 400), epsilon=1.0).plot().lines",
+    "a survival model": "0 < dp.survival_scores(seconds, labels, scores, (0, 400), epsilon=1.0)"
+    ".concordance < 1",
     "times in a line": "'2024' in repr(dp.Interval(np.datetime64('2024-01-31'), 1))",
 }
 

@@ -110,6 +110,8 @@ CHECKED = {
     "survival_from_counts": lambda e: dp.survival_from_counts(
         np.ones(2 * WIDE.size, int), WIDE, epsilon=e
     ),
+    "survival_scores": lambda e: dp.survival_scores(X, Y, X, WIDE, (0, 1), epsilon=e),
+    "survival_scores, bounds": lambda e: dp.survival_scores(X, Y, X, (0, 1), epsilon=e),
     "cumulative_incidence, bounds": lambda e: dp.cumulative_incidence(
         X, IDS % 3, (0, 1), [1, 2], epsilon=e
     ),

@@ -163,6 +163,9 @@ STATES = {
         VALUES, LABELS, GRID, by=LABELS, groups=[False, True], epsilon=EPSILON, rng=rng()
     ),
     "Survival": lambda: dp.survival(VALUES, LABELS, GRID, epsilon=EPSILON, rng=rng()),
+    "SurvivalScores": lambda: dp.survival_scores(
+        VALUES, LABELS, VALUES, (0, 1), epsilon=EPSILON, rng=rng()
+    ),
     "Table": lambda: dp.table(VALUES, VALUES, dp.TableGrid(GRID, GRID), epsilon=EPSILON, rng=rng()),
     "BoxPlot": lambda: dp.box_plot(VALUES, GRID, epsilon=EPSILON, rng=rng()),
     "Bounds": lambda: dp.bounds(VALUES, epsilon=1.0, rng=rng()),

@@ -130,3 +130,4 @@ from .summaries import (
     position,
 )
 from .survival import life_table, survival_counts
+from .survival_scores import concordance, risk_in_bin, weighted_area
