@@ -64,7 +64,7 @@ def suited_to_survival_scores(
     of cells, as a share of n. So S is the largest power of 2 from 8 to 256 for which the root mean
     square of the noise in cumulative counts is at most 4 n / S^2: 8 for n epsilon = 100, 16 for
     1,000, 32 for 10,000 and 64 for 100,000. Durations, whose cells matter less, get a quarter of
-    as many. The number 4 was chosen by simulation; docs/measured/survival.md has the errors. The
+    as many. The number 4 was chosen by simulation; docs/measured/survival-scores.md has errors. The
     default is a histogram or a tree, whose error is noise alone, so that intervals know its law.
     """
     chosen = scores or _COARSEST, times or _COARSEST // _PER_CELL

@@ -512,12 +512,13 @@ class SurvivalScores(Stored):
         start = start_of(self.grid)
         if point.ndim or not start <= point <= positions[-1]:
             raise ParameterError("until", until, "must be one duration within the grid")
+        position = float(point)
         if self.grid.of_integers:
-            return float(np.searchsorted(positions, point, side="right"))
+            return float(np.searchsorted(positions, position, side="right"))
         edges = np.append(start, positions)
         if start == positions[0]:  # the first cell has no width
-            return float(np.interp(point, positions, np.arange(1.0, positions.size + 1.0)))
-        return float(np.interp(point, edges, np.arange(edges.size, dtype=np.float64)))
+            edges = np.append(-np.inf, positions)
+        return float(np.interp(position, edges, np.arange(edges.size, dtype=np.float64)))
 
     def _concordance_of(self, events: Reals, censored: Reals) -> Reals:
         return concordance_of(events, censored, whole=self.grid.of_integers)
