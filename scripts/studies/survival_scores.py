@@ -1,4 +1,4 @@
-"""Evaluations of survival models: errors and intervals: ``python scripts/study.py survival_scores``.
+"""Scores of survival models: errors and intervals: ``python scripts/study.py survival_scores``.
 
 Writes docs/measured/survival-scores.md: errors of concordance and areas of ``dp.survival_scores``,
 beside those of sampling, and how often intervals cover. Takes a quarter of an hour.
