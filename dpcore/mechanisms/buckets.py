@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..kernels.trees import partition
 
-__all__ = ["Scales", "part_at_medians", "scales"]
+__all__ = ["CLEAR", "Scales", "part_at_medians", "scales"]
 
-_CLEAR: Final = 128.0  # from this signal on, there are two lengths
+CLEAR: Final = 128.0  # from this signal on, there are two lengths
 _BRANCHING: Final = 8  # long buckets have so many times the length of the next shorter ones
 
 
@@ -82,7 +82,7 @@ def scales(size: int, signal: float) -> Scales:
     """
     few = 2 ** max(1, round(math.log2(max(1.0, signal)) / 2 - 0.25))
     many = _BRANCHING * few
-    if signal >= _CLEAR and 2 * many <= size:
+    if signal >= CLEAR and 2 * many <= size:
         shortest = -(-size // many)
         return Scales(size, np.array([shortest, _BRANCHING * shortest]))
     return Scales(size, np.array([-(-size // few)] if 2 * few <= size else [], np.int64))

@@ -21,7 +21,7 @@ from ..privacy.spending import releasing
 from ..summaries.grid import MOST_CELLS
 from .base import Mechanism, Released, Work
 from .bucket_counts import Records, Stages, deviation, line, weighted_tree
-from .buckets import Scales, scales
+from .buckets import CLEAR, Scales, scales
 from .hierarchy import Hierarchy
 from .tree import release_nodes
 
@@ -121,7 +121,7 @@ class Dawa(Mechanism):
         array([2.42, 2.8 , 2.42, 0.  ])
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
-        for signal in (1.0, _SCARCE):  # one signal for each of the two shares
+        for signal in (1.0, CLEAR, _SCARCE):  # one length, two of them, and the lesser share
             stages = _kept_stages(self, size, signal)
             stages.hierarchy.tree(size)  # with the largest possible number of buckets
         return np.full(size, np.inf)
