@@ -14,6 +14,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from ..records import times
 from ..summaries.grid import MOST_CELLS, Grid, edges_of
 from ..summaries.score_counts import Label
 from .cdf import CDF
+from .hazards import classes_of_row
 from .inversion import are_whole
 from .rows import CurveRows
 from .scores import ScoreCurves
@@ -203,7 +205,7 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
 
 
 def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
-    """Warn of durations that may have another unit, and of groups that may have no records.
+    """Warn of durations with another unit, or at the lower end, and of groups without records.
 
     Parameters
     ----------
@@ -215,36 +217,34 @@ def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
     texts = [
         text if group is None else f"group {shown(group)}: {text}"
         for group, row in rows.items()
-        if (text := _without_records(row) or _in_one_cell(row, grid))
+        if (text := _without_records(row) or _mistake_in_durations(row, grid))
     ]
     _warn_of_first(texts, len(rows))
 
 
-def _in_one_cell(row: CDF, grid: Grid) -> str | None:
-    """Return a text if nearly all durations are in one end cell, as in another unit.
+def _mistake_in_durations(row: CDF, grid: Grid) -> str | None:
+    """Return a text if nearly all durations are in one end cell, or many at the lower end.
 
     Many are at the end of a study, so the last cell alone may hold more of them than that of a
     distribution.
     """
-    size, counts, deviations = grid.size, row.counts, row.noise_deviation
-    if size < FEW_CELLS:
+    if grid.size < FEW_CELLS:
         return None
-    # Each class of events begins with the first cell and ends with the last; censorings, the last
-    # class of the row, are the other way round.
-    starts = np.arange(0, counts.size, size)
-    padded = np.append(0.0, counts)
-    of_starts, of_ends = (padded[at + 1] - padded[at] for at in (starts, starts + size - 1))
-    first = of_starts[:-1].sum() + of_ends[-1]
-    last = of_ends[:-1].sum() + of_starts[-1]
-    # The two counts of each cell are taken as independent.
-    noise = math.sqrt(2.0 * starts.size) * known(largest(deviations))
+    kinds, censored = classes_of_row(row.counts, grid.size)
+    ended = kinds.sum(axis=0) + censored
+    first, last = ended[0], ended[-1] - ended[-2]
+    # The two counts of each class are taken as independent.
+    noise = math.sqrt(2.0 * (len(kinds) + 1)) * known(largest(row.noise_deviation))
     for share, cell in ((first / row.n, "first"), (last / row.n, "last")):
         if share - SURE * noise / row.n > _MOST_DURATIONS:
             return (
                 f"{percent(share)} of the durations are in the {cell} cell of {_shown(grid)}: is"
                 " their unit that of the grid? Those beyond it count in its end cells"
             )
-    return None
+    ended[-1] = row.counts[-1]  # but for rounding, it is that already
+    deviation = np.full(grid.size, noise)
+    own: Any = {"grid": grid, "counts": ended, "noise_deviation": deviation, "knots": None}
+    return in_first_cell(replace(row, **own), deviation)
 
 
 def _warn_of_first(texts: Sequence[str], groups: int) -> None:

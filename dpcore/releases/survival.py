@@ -131,7 +131,8 @@ def survival(
     Warns
     -----
     DpcoreWarning
-        Nearly all durations are in one end cell, or a group may have no records.
+        Nearly all durations are in one end cell, or many may equal the grid's lower end, or a group
+        may have no records.
 
     Raises
     ------

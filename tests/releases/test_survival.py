@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -409,3 +410,18 @@ def test_texts_are_read_by_people():
     assert "median not reached" in repr(few)
     found = dp.cumulative_incidence(days, kinds, grid, [1, 2], epsilon=1.0, rng=rng)
     assert "incidence of 2 up to 240 d" in dp.report(found)
+
+
+@pytest.mark.parametrize("event", [1, 0])
+def test_durations_of_zero_in_a_wide_cell_are_told(event):
+    durations, ends = [*range(20)] * 50 + [0] * 300, [event] * 1300
+    zeros = r"27 % of the records are in the first cell.*threshold at 0 tells them apart"
+    with pytest.warns(dp.DpcoreWarning, match=zeros):
+        dp.survival(durations, ends, dp.Grid.uniform(0, 20, 40), epsilon=9.0)
+    how = {"by": ["a"] * 1300, "groups": ["a"], "epsilon": 9.0}
+    with pytest.warns(dp.DpcoreWarning, match=f"group 'a': {zeros}"):
+        dp.cumulative_incidence(durations, ends, dp.Grid.uniform(0, 20, 40), [1], **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for grid in (dp.Grid.integers(0, 20), dp.Grid(range(21), lower=0), (0, 20)):
+            dp.survival(durations, ends, grid, epsilon=9.0)

@@ -172,7 +172,7 @@ def release_survival(sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: 
     Warns
     -----
     DpcoreWarning
-        Nearly all durations are in one end cell.
+        As in ``dpcore.survival``.
 
     Examples
     --------
