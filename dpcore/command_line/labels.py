@@ -51,12 +51,13 @@ def scored_labels(
     Raises
     ------
     UsageError
-        The labels are text, and no positive label was given.
+        No positive label was given, and the labels are text, or floats beside integers.
     """
     import pyarrow.compute as pc
 
     if positive is None:
         _check_no_text(batch, *flags)
+        _check_order(batch, *flags)
         positive = POSITIVE
     masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
     missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
@@ -84,6 +85,16 @@ def _check_no_text(batch: pyarrow.RecordBatch, column: str, label: str) -> None:
             f"{column} {batch.schema.names[0]!r} holds text: give the label of the "
             f"{'positives' if label == '--positive' else 'event'} with {label}"
         )
+
+
+def _check_order(batch: pyarrow.RecordBatch, column: str, label: str) -> None:
+    """Check by types that labels and numbers are not exchanged, as ``Column.check_order`` does."""
+    from pyarrow import types
+
+    (labels, numbers), (name, other) = batch.schema.types[:2], batch.schema.names[:2]
+    if types.is_floating(labels) and (types.is_integer(numbers) or types.is_boolean(numbers)):
+        what = f"{column} {name!r} holds floats, and {other!r} integers: are they exchanged? If not"
+        raise UsageError(f"{what}, give the label with {label}")
 
 
 def is_label(label: Any, typed: str) -> bool:

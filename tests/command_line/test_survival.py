@@ -102,6 +102,15 @@ def test_bad_options_are_refused(refused, argv, text):
 
 
 @pytest.mark.parametrize("by", [[], ["--by", "arm", "--groups", "new,old"]])
+def test_exchanged_columns_of_parquet_files_are_refused(refused, by):
+    pq.write_table(pa.table({"e": DURATIONS, "t": EVENT.astype(int), "arm": ARM}), "t.parquet")
+    told = refused("survival", "t.parquet", *FLAGS, *by, "--epsilon", "1")
+    assert "--event 'e' holds floats, and 't' integers: are they exchanged?" in told
+    roc = ["--label", "e", "--score", "t", "--lower", "0", "--upper", "1"]
+    assert "--label 'e' holds floats" in refused("roc", "t.parquet", *roc, *by, "--epsilon", "1")
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "arm", "--groups", "new,old"]])
 def test_incidences_are_those_of_the_function(ran, by):
     argv = [*EXACT, "--kinds", "died, left", "--size", "24", *by]
     out = ran("incidence", "t.csv", *argv, "--json", "o.json", "--plot", "o.png")
