@@ -17,7 +17,7 @@ from dpcore import studies
 
 Rng = np.random.Generator
 Reals = NDArray[np.float64]
-RUNS, LARGE = 40, 10**6  # runs of each kind, and records that stand for a population
+RUNS, LARGE = 25, 10**6  # runs of each kind, and records that stand for a population
 FINE: Final = dp.Grid.uniform(0, 2, 512), dp.Grid.uniform(0, 1, 1024)
 KINDS: Final = {"common": (0.4, 1.0), "rare": (0.1, 1.0), "overconfident": (0.4, 0.5)}
 SIZES: Final = {

@@ -855,6 +855,7 @@ for released in (
     dp.GroupedCumulativeIncidence(("a",), (INCIDENCE,)),
     TABLE,
     INCIDENCE,
+    FORETOLD,
     dp.BoxPlot.from_curve(NOISY),
     CLASSWISE,
 ):

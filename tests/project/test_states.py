@@ -248,8 +248,8 @@ ProjectionSums Protocol RegressionSums ResidualSums RiskGroupSums
 SecureAggregation ShiftedNoise Shuffled Simplex SquareWave SquareWaveEncoding Step Study
 SubsetSelection Suggestion TableGrid Together TrustOption UnaryEncoding Vector"""
 COMPUTED_FROM_RELEASES = """AreaChange BayesianBinning BinormalROC Confusion HistogramBinning
-HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability ResidualMoments
-RestrictedMeanDifference Results Smoothing"""
+HosmerLemeshowUnderNoise Interval IsotonicCalibration RatesAtTime Reliability ResidualMoments
+RestrictedMeanDifference Results RiskCalibration Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
 EXACT_SUMS = "PolynomialSums"  # by design, as Grid.count returns exact counts
 A_CLIENTS_OWN_STATE = "PointwiseClient"  # which its documentation tells to keep as the record

@@ -69,6 +69,9 @@ def made():
         "survival in days": dp.survival(
             30 * years * DAY, kinds > 0, dp.Grid.uniform(DAY * 0, DAY * 240, 30), **given
         ),
+        "survival scores": dp.survival_scores(
+            years, kinds > 0, scores, dp.Grid.uniform(0, 8, 8), (0, 1), **given
+        ),
         "incidences": dp.cumulative_incidence(
             years, kinds, dp.Grid.uniform(0, 8, 32), [1, 2], **given
         ),
