@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..curves.field_tables import Rows, text
 from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
 from ..curves.readings import Reading, readable, with_intervals
-from ..curves.shown import cost, line, short
+from ..curves.shown import cost, line, picture, short
 from ..curves.simulated_releases import Simulation
 from ..curves.stored import Stored, one_of
 from ..curves.table import Table
@@ -156,6 +157,13 @@ class SurvivalScores(Stored):
         cells = f"{self.score_grid.size} x {self.grid.size} cells"
         told = f"concordance {self.concordance:.4g}, n = {self.n}, {cost(self.privacy)}, {cells}"
         return line("SurvivalScores", told)
+
+    def _repr_html_(self) -> str:
+        fpr, tpr, _ = self.roc()
+        if np.isnan(fpr + tpr).any():
+            return escape(repr(self))
+        below = f"false positive rate at {short(self._last)}, to 1"
+        return picture(repr(self)[1:-1], fpr, tpr, None, ("0", below))
 
     @property
     def n(self) -> int:
