@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -227,8 +227,10 @@ class SurvivalScores(Stored):
         Notes
         -----
         200 releases of the released counts are simulated, for a population each time of a new
-        sample, and processed as this one was. The log odds are taken as normal, with the root mean
-        square error of these releases. What ties in cells cost is not in it.
+        sample. The log odds are taken as normal, with the root mean square error of these releases.
+        If noise is the only error, they are those of raw counts, as isotonic regression moves them
+        towards 0 in all releases; the interval reaches to the released value. What ties in cells
+        cost is not in it.
 
         Examples
         --------
@@ -239,7 +241,7 @@ class SurvivalScores(Stored):
         >>> durations = rng.exponential(np.exp(-scores))
         >>> found = dp.survival_scores(durations, event, scores, (0, 2), epsilon=1.0, rng=rng)
         >>> round(found.concordance, 3), found.concordance_interval(of="population")
-        (0.59, Interval(low=0.5776778, high=0.6028555))
+        (0.59, Interval(low=0.5785957, high=0.605525))
         """
         return self._interval(level, of, self._concordance_of)
 
@@ -341,7 +343,7 @@ class SurvivalScores(Stored):
         >>> durations = rng.exponential(np.exp(-scores))
         >>> found = dp.survival_scores(durations, event, scores, (0, 2), epsilon=1.0, rng=rng)
         >>> round(found.auc(1), 3), found.auc_interval(1, of="population")
-        (0.702, Interval(low=0.6729327, high=0.7293065))
+        (0.702, Interval(low=0.6629133, high=0.7326143))
         """
         cells = self._cells_up_to(until)
         return self._interval(level, of, partial(self._auc_of, cells=cells))
@@ -409,8 +411,11 @@ class SurvivalScores(Stored):
         low = high = np.full(observed.size, np.nan)
         if self.mechanism is not None:
             guessed = self._of_rows(lambda *both: _guessed(read(*both)))
-            reach = width * errors_of(self._simulation(), of, guessed)
-            low, high = np.clip([observed - reach, observed + reach], 0.0, 1.0)
+            simulation = self._simulation()
+            reach = width * errors_of(simulation, of, guessed)
+            middle = guessed(simulation.curve.counts.astype(np.float64))
+            low = np.clip(np.minimum(middle - reach, observed), 0.0, 1.0)
+            high = np.clip(np.maximum(middle + reach, observed), 0.0, 1.0)
         predicted = np.add.reduceat(counts * middles, starts) / np.maximum(in_bins, 0.5)
         return RiskCalibration(predicted, observed, low, high, in_bins)
 
@@ -540,11 +545,14 @@ class SurvivalScores(Stored):
         return area_of(*self._cases_and_controls(events, censored, cells))
 
     def _simulation(self) -> Simulation:
-        """Return the simulation of the table's row."""
-        if self.mechanism is None:
+        """Return the simulation of the table's row: of the raw one, if noise is its only error."""
+        row, mechanism = self.table.row, self.mechanism
+        if mechanism is None:
             what = "must be given, as its noise is simulated: SurvivalScores takes it"
             raise ParameterError("mechanism", None, what)
-        return Simulation(self.table.row, self.mechanism)
+        if row.raw is not None and mechanism.is_additive and row.knots is None:
+            row = replace(row, counts=row.raw, processing=(), raw=None)
+        return Simulation(row, mechanism)
 
     def _of_rows(self, read: Callable[[Reals, Reals], Reals]) -> Callable[[Reals], Reals]:
         """Return what is read from cumulative counts of the table's row, (..., 2 S N)."""
@@ -567,11 +575,11 @@ class SurvivalScores(Stored):
             share = np.clip(_guessed(read(events, censored)), least, 1.0 - least)
             return np.asarray(np.log(share / (1.0 - share)))[..., np.newaxis]
 
-        found = float(read(*self._cells))
-        error = float(errors_of(self._simulation(), of, self._of_rows(log_odds))[0])
+        simulation, read_rows = self._simulation(), self._of_rows(log_odds)
+        found, error = float(read(*self._cells)), float(errors_of(simulation, of, read_rows)[0])
         if error == 0.0 or np.isnan(found):  # without any, a share near 0 or 1 is exact
             return Interval(found, found)
-        middle = log_odds(*self._cells)[0]
+        middle = read_rows(simulation.curve.counts.astype(np.float64))[0]
         ends = [float(1.0 / (1.0 + np.exp(-middle - sign * width * error))) for sign in (-1, 1)]
         return Interval(min(ends[0], found), max(ends[1], found))
 

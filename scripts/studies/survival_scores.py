@@ -17,8 +17,8 @@ from dpcore import studies
 
 Rng = np.random.Generator
 Reals = NDArray[np.float64]
-RUNS, LARGE = 25, 10**6  # runs of each kind, and records that stand for a population
-FINE: Final = dp.Grid.uniform(0, 2, 512), dp.Grid.uniform(0, 1, 1024)
+RUNS, LARGE = 20, 5 * 10**6  # runs of each kind, and records that stand for a population
+FINE: Final = dp.Grid.uniform(0, 2, 256), dp.Grid.uniform(0, 1, 512)
 KINDS: Final = {"common": (0.4, 1.0), "rare": (0.1, 1.0), "overconfident": (0.4, 0.5)}
 SIZES: Final = {
     f"n = {n:,}, epsilon = {epsilon:g}": (n, epsilon)
@@ -40,7 +40,9 @@ def records(kind: str, n: int, rng: Rng) -> tuple[Reals, NDArray[np.bool_], Real
 
 def exact(given: Any, grid: dp.Grid, score_grid: dp.Grid) -> dict[str, float]:
     """Return the values of the records over some cells."""
-    found = dp.survival_scores(*given, grid, score_grid, dp.mechanisms.NoNoise())
+    durations, event, risk = given
+    no_noise = dp.mechanisms.NoNoise()
+    found = dp.survival_scores(durations, event, risk, grid, score_grid, no_noise)
     return {"concordance": found.concordance, "area": found.auc(1.0)}
 
 
@@ -56,7 +58,8 @@ def scores(kind: str, n_and_epsilon: Any, rng: Rng) -> dict[str, float]:
     """Return errors, and whether intervals of 95 % cover."""
     n, epsilon = n_and_epsilon
     given = records(kind, n, rng)
-    found = dp.survival_scores(*given, (0, 2), epsilon=epsilon, rng=rng)
+    durations, event, risk = given
+    found = dp.survival_scores(durations, event, risk, (0, 2), epsilon=epsilon, rng=rng)
     released = {"concordance": found.concordance, "area": found.auc(1.0)}
     true, fine = exact(given, *FINE), of_population(kind, FINE[1].size, FINE[0].size)
     cells = found.score_grid.size, found.grid.size
@@ -98,7 +101,7 @@ def main() -> None:
         " [The proof](../proofs/survival.md) says what is released.",
         "## Errors",
         "Root mean square errors of the concordance, and of the area at half of the grid, beside"
-        " the records' own values in cells of a 512th and a 1,024th. Sampling is the error of"
+        " the records' own values in cells of a 256th and a 512th. Sampling is the error of"
         " these for the population, without privacy. Models of three kinds: right for common"
         f" events, for rare ones, and overconfident; {number} releases in each row, about"
         " half of the records censored early.",

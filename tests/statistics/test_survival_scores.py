@@ -209,7 +209,9 @@ def test_intervals_cover_the_records_and_the_population():
 def test_a_known_release_stays_what_it_is():
     found = dp.survival_scores(*sample(500), (0, 2), epsilon=1.0, rng=RNG(1))
     assert found.concordance_interval() == found.concordance_interval()
-    assert dp.load(found.to_json()) == found
+    again = dp.load(found.to_json())
+    assert again == found
+    assert again.concordance_interval() == found.concordance_interval()
     raw = replace(found.table, row=replace(found.table.row, raw=None))
     unknown = dp.statistics.SurvivalScores(found.grid, raw)
     assert unknown.concordance == found.concordance
