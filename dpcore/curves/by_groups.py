@@ -155,7 +155,7 @@ class ByGroups(Mapping[Any, _Result], Stored):
     def __getitem__(self, group: Any) -> _Result:
         try:
             at = self._place[group]
-        except (TypeError, KeyError):  # an array, or pandas' NA, is neither equal nor different
+        except (TypeError, ValueError, KeyError):  # of arrays, of NA of pandas, of spans of no unit
             raise KeyError(group) from None
         return self.curves[at]
 

@@ -193,7 +193,9 @@ def test_bad_groups_are_refused_before_anything_is_spent():
     assert budget.spent.epsilon == 4.0  # of all groups together
 
 
-@pytest.mark.parametrize("key", ["c", [1], np.zeros(2), pd.NA, None, float("nan")])
+@pytest.mark.parametrize(
+    "key", ["c", [1], np.zeros(2), pd.NA, None, float("nan"), np.timedelta64(1)]
+)
 def test_what_is_no_group_is_a_missing_key(key):
     found = dp.cdf([1.0, 2.0], GRID, by=[1, 2], groups=[1, 2], epsilon=50.0)
     assert key not in found
