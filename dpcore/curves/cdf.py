@@ -1021,18 +1021,21 @@ class CDF(Stored):
         shares = _check.probabilities("p", p)
         width = deviations_of_noise(level, self.privacy)
         cells = np.empty((2, shares.size), np.int64)
-        for i, share in enumerate(shares.ravel().tolist()):
-            deviation = math.sqrt(sampling * self.n * share * (1.0 - share))
-            cells[:, i] = reached_in(*self.band_of_deviations(width, deviation), share)
+        # The sampling of p and 1 - p has the same band, and without sampling there is only one.
+        sampled = sampling * self.n * shares.ravel() * (1.0 - shares.ravel())
+        for variance in np.unique(sampled).tolist():
+            ends = self.band_of_deviations(width, math.sqrt(variance))
+            for i in np.flatnonzero(sampled == variance).tolist():
+                cells[:, i] = reached_in(*ends, shares.flat[i])
         first, last = cells.reshape(2, *shares.shape)
         if method == "inverted_cdf":
             low, high = self.grid.positions[first], self.grid.positions[last]
             if math.isfinite(self.grid.start):
                 low = np.where(first == 0, self.grid.start, low)
-            ends = self.grid.shown(np.asarray(low)), self.grid.shown(np.asarray(high))
+            shown = self.grid.shown(np.asarray(low)), self.grid.shown(np.asarray(high))
         else:
-            ends = cell_span(first, last, self.grid, self._are_whole)
-        return Interval(*map(float_or_array, ends))
+            shown = cell_span(first, last, self.grid, self._are_whole)
+        return Interval(*map(float_or_array, shown))
 
     def _points_between(
         self, lower: Any, upper: Any
