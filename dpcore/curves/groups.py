@@ -203,6 +203,38 @@ class GroupedCDF(ByGroups[CDF]):
         """
         return self._rows.mean_interval(deviations(level))
 
+    def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
+        """Return the numbers of records in bins, of all groups, and the edges of the bins.
+
+        Parameters
+        ----------
+        bins
+            As in ``CDF.histogram``.
+
+        Returns
+        -------
+        tuple
+            (G, m) counts and (m + 1,) edges: what ``Axes.stackplot`` takes, or ``Axes.bar`` row by
+            row, for a stacked histogram.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As there; or the curves differ in their grids or their processing.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise()
+        >>> found = dp.cdf([0.5, 1.5, 3.5], grid, exact, by=["a", "b", "b"], groups=["a", "b"])
+        >>> found.histogram(2)
+        (array([[1., 0.],
+               [1., 1.]]), array([0., 2., 4.]))
+        """
+        _ = self._rows  # refuses curves on several grids
+        found = [curve.histogram(bins) for curve in self.curves]
+        return np.stack([counts for counts, _ in found]), found[0][1]
+
     def kolmogorov_smirnov(self, reference: CDF) -> NDArray[np.float64]:
         """Return the largest distance of each group's F from a curve on the same grid, (G,).
 

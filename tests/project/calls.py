@@ -121,6 +121,7 @@ for of_ends in (NOISY.share, NOISY.share_interval, NOISY.population_share_interv
 call(TIMES.share, " of times", upper=DAY)
 call(NOISY.histogram, bins=[0.1, 0.6])
 call(TIMES.histogram, " of times", bins=3)
+call(GROUPED.histogram, bins=[0.1, 0.6])
 call(NOISY.to_frame, level=0.9)
 call(NOISY.smooth)
 call(NOISY_CURVES.smooth)

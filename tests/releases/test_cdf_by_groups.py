@@ -218,3 +218,17 @@ def test_a_release_has_a_curve_for_each_group_and_labels_that_json_has():
         dp.GroupedCDF(("a", "b"), (curve,))
     with pytest.raises(dp.ParameterError, match="finite numbers"):
         dp.GroupedCDF((float("inf"),), (curve,)).to_json()
+
+
+def test_histograms_of_groups_stand_in_rows_over_the_same_edges():
+    found = dp.cdf(VALUES, GRID, NoNoise(), by=BY, groups=["a", "b"])
+    counts, edges = found.histogram([0.0, 1.5, 4.0])
+    for row, curve in zip(counts, found.values(), strict=True):
+        alone, own = curve.histogram([0.0, 1.5, 4.0])
+        assert row.tolist() == alone.tolist()
+        assert edges.tolist() == own.tolist()
+    assert counts.sum(axis=1).tolist() == [2.0, 3.0]
+    others = dp.cdf(VALUES, dp.Grid.uniform(0, 5, 4), NoNoise())
+    mixed = dp.GroupedCDF((0, 1), (found["a"], others))
+    with pytest.raises(dp.ParameterError, match="grid"):
+        mixed.histogram(2)
