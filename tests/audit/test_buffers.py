@@ -227,6 +227,7 @@ def delta_of(mechanism):
     return norm.cdf(spread / 2 - 1 / spread) - np.e * norm.cdf(-spread / 2 - 1 / spread)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_claim_holds_and_an_overspend_of_a_fifth_is_caught(neighbours):
     mechanism = BufferedToeplitz(rho=0.5, neighbours=neighbours)

@@ -182,6 +182,7 @@ BUDGETS = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("cap", "delta"), BUDGETS)
 def test_no_strategy_breaks_the_guarantee(cap, delta):
     game = attacked(cap.limit.epsilon_at(delta), cap.admits)

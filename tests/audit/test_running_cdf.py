@@ -68,6 +68,7 @@ def spent_of_epsilon(stream, horizon, neighbours, thinned=False):
     )
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("horizon", "cells"), [*SIZES, (3, 40), (2, 130)])
 def test_epsilon_of_all_levels_and_steps_is_what_one_record_spends(horizon, cells, neighbours):
@@ -81,6 +82,7 @@ def test_epsilon_of_all_levels_and_steps_is_what_one_record_spends(horizon, cell
         assert spent_of_epsilon(stream, horizon, neighbours, thinned=True) > 1.2 * epsilon
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("branching", [(4,), (2, 2), (2, 2, 2), (3, 3)])
 @pytest.mark.parametrize("cells", [2, 40])

@@ -43,6 +43,7 @@ def test_a_record_changes_the_answers_of_its_class_alone(cells, is_gaussian):
             assert not halves[1 - cell // cells].any()
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("horizon", "cells"), [*SIZES, (3, 40), (2, 130)])
 def test_epsilon_of_both_classes_is_what_one_record_spends(horizon, cells, neighbours):

@@ -144,6 +144,7 @@ def law_of_outputs(window, steps, noise_scale, world, reach, given_draws):
     return law
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("window", "steps", "reach"), [(1, 3, 6), (2, 5, 3), (3, 5, 3)])
 def test_the_joint_law_of_all_outputs_loses_what_is_claimed_and_no_more(
@@ -264,6 +265,7 @@ def deltas(mechanism, window, *, thin, replicates=1_000_000):
     return delta_lower_bound(first + (change**2).sum(), second, 1.0), delta_of(mechanism)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_claim_holds_and_an_overspend_of_a_fifth_is_caught(neighbours):
     mechanism = BufferedToeplitz(rho=0.5, neighbours=neighbours)

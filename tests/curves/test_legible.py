@@ -54,6 +54,7 @@ def texts(figure):
     return {each: each.get_window_extent() for each in found if each not in outside}
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("size", [(3, 2), (6, 4), (12, 8)], ids=str)
 def test_no_text_overlaps_another_and_none_is_cut(name, size):

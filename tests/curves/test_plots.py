@@ -96,6 +96,8 @@ RESIDUALS = dp.residual_plot(SCORES, LABELS - SCORES, epsilon=5.0)
 CURVE = dp.cdf(SCORES, GRID, **PRIVATE)
 GROUPED = dp.cdf(SCORES, GRID, by=np.arange(1000) % 4, groups=[0, 1, 2, 3], **PRIVATE)
 
+SURVIVAL = dp.survival_scores(SCORES, LABELS, SCORES, (0, 1), **PRIVATE)
+
 PLOTTED: dict[str, Any] = {
     "CDF": CURVE.plot,
     "ROC": ROC.plot,
@@ -103,6 +105,7 @@ PLOTTED: dict[str, Any] = {
     "Reliability": reliability(ROC.curves).plot,
     "HosmerLemeshow": dp.hosmer_lemeshow(LABELS, SCORES, **PRIVATE).plot,
     "BoxPlot": dp.box_plot(SCORES, GRID, **PRIVATE).plot,
+    "SurvivalScores": SURVIVAL.plot,
     "Table": dp.table(SCORES, SCORES, SQUARE, **PRIVATE).plot,
     "ResidualPlot": RESIDUALS.plot,
     "ResidualPlot, density": lambda ax=None: RESIDUALS.plot(ax, kind="density"),

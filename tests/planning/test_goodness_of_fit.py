@@ -25,6 +25,7 @@ def beta(t):
 # --- exact curves over many cells have SciPy's tests
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("statistic", "theirs"),
     [("kolmogorov-smirnov", stats.kstest), ("cramer-von-mises", stats.cramervonmises)],
@@ -86,7 +87,7 @@ MECHANISMS = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)

@@ -33,6 +33,7 @@ THEIRS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("statistic", THEIRS)
 @pytest.mark.parametrize("power", [1.0, 1.4])
 def test_of_exact_curves_the_tests_are_scipys(statistic, power):
@@ -82,6 +83,7 @@ def test_equal_populations_are_rejected_as_often_as_the_level_says(mechanism, sh
         assert rejected >= 3
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("mechanism", [None, Hierarchy(1.0), Dawa(1.0)], ids=repr)
 def test_what_differs_is_told_apart_and_what_does_not_is_not(mechanism, statistic):
@@ -119,6 +121,7 @@ def shifted(rng, n, by):
     return np.where((values > 0.5 - by) & (values <= 0.5), values + by, values)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("mechanism", [NoNoise(), Hierarchy(1.0), Dawa(1.0)], ids=repr)
 def test_populations_a_margin_apart_are_seldom_called_equivalent(mechanism):

@@ -31,6 +31,7 @@ def outcome(job: Job, contender: Contender):
     return job.outcome(inputs(job), contender.start(inputs(job))())
 
 
+@pytest.mark.sample(48)
 @pytest.mark.parametrize(("job", "contender"), ANSWERS)
 def test_answers_agree(job, contender):
     """With each other's: ours and NumPy's, and one peer at a time."""

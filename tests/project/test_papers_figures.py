@@ -29,7 +29,7 @@ OF_DATA = [f"ecdf_figure_{number}" for number in ("01", "05", "06", "08", "09", 
 OF_DATA += [f"regression_figure_{number}" for number in ("05", "06", "07", "08")]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("name", FIGURES)
 def test_each_is_drawn_and_says_what_came_out(paper, name, tmp_path):

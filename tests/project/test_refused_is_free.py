@@ -179,6 +179,7 @@ for columns, constant in itertools.product((1, 20, 150), (True, False)):
             )
 
 
+@pytest.mark.sample(66)
 @pytest.mark.parametrize("name", CHECKED)
 @pytest.mark.filterwarnings("ignore")
 def test_a_budget_that_is_too_small_is_not_charged(name, watching):

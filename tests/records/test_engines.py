@@ -103,6 +103,7 @@ def nasty(grid):
     return np.concatenate([grid.positions, *beside, extremes])
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("grid", GRIDS, ids=repr)
 def test_doubles_at_the_thresholds(place, grid):
     values = nasty(grid)
@@ -127,6 +128,7 @@ def test_any_doubles_and_any_uniform_grid(place, data):
     np.testing.assert_array_equal(grid.count(table.x), grid.count(values))
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("values", EXACT, ids=lambda values: str(values.type))
 def test_integers_and_decimals_are_compared_exactly(place, values):
     if str(values.type) in ABSENT.get(place.name, ()):

@@ -77,6 +77,7 @@ def test_little_is_known_of_few_records():
     assert 0.0 <= found.value <= 5.0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     "budget", [{"epsilon": 0.3}, {"rho": 0.02}, {"epsilon": 1.0, "delta": 1e-6}]

@@ -76,6 +76,7 @@ def test_another_index_is_refused(name, index):
         assert text.endswith("; got 'another index'")
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", PAIRS)
 def test_columns_of_one_index_or_of_none_go_together(name):
     index = RNG.permutation(N)

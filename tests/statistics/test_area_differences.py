@@ -36,7 +36,7 @@ def curves(labels, scores, mechanism, rng=None):
     return ROC(released, mechanism)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("make", [smooth, clumped])
 @pytest.mark.parametrize("mechanism", [Hierarchy(0.3), Histogram(0.5)])

@@ -56,6 +56,7 @@ def test_intervals_of_rates_cover(name, mechanism):
         assert (inside[1] <= RUNS * LEVEL + 5 * np.sqrt(RUNS * LEVEL * (1 - LEVEL))).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("name", ["precision", "recall"])
 @pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Dawa(0.5)], ids=str)

@@ -158,6 +158,7 @@ def test_intervals_cover_records_and_population(mechanism):
         assert np.mean(covered) >= 0.93
 
 
+@pytest.mark.full
 def test_intervals_of_gini_and_trimmed_means_by_simulation_cover():
     rng, grid = RNG(1), dp.Grid.integers(0, 127)
     covered = {statistic: [] for statistic in (own.gini, own.trimmed_mean)}

@@ -45,6 +45,7 @@ def matrix(questions, cells):
     return np.stack([questions.ask(row) for row in np.eye(cells, dtype=np.int64)], axis=1)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("budget", [*BUDGETS, {"mechanism": DyadicTree(rho=0.5)}])
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("cells", [1, 2, 8, 300])
@@ -121,6 +122,7 @@ def test_a_budget_is_charged_once():
     assert budget.spent.epsilon == 1.0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", BUDGETS[:2])
 @pytest.mark.parametrize("horizon", HORIZONS)
@@ -144,6 +146,7 @@ def test_deviations_are_those_of_simulated_curves(budget, horizon):
 # --- cuts
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("horizon", HORIZONS)
 @settings(max_examples=10)

@@ -212,6 +212,7 @@ def test_trees_are_chosen_for_both_ends_of_an_epoch(window):
 # --- curves
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
 def test_curves_of_a_window_have_the_deviations_that_they_state_and_bands_cover(budget):

@@ -76,6 +76,7 @@ def whereabouts(rng):
     return {"process": os.getpid(), "thread": threading.get_ident() % 2**53}
 
 
+@pytest.mark.sample(1)
 @of_all_workers
 def test_workers_make_the_table_that_one_of_them_makes(workers, request, once, tmp_path):
     studies.run(STUDY, replicates=40, seed=3, out=tmp_path)

@@ -310,6 +310,7 @@ def test_what_has_no_sum_is_refused_and_costs_nothing(make):
 # --- sums of records in one place
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", TRUST)
 def test_a_study_has_the_deviation_of_the_protocol(name):
     trust = TRUST[name]

@@ -96,6 +96,7 @@ def test_simulated_totals_are_of_whole_reports(size, data):
     assert totals.max() <= counts.sum()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("size", "chosen"), [(5, 2), (5, 3), (3, 1)])
 def test_totals_of_reports_and_simulated_ones_have_one_law(size, chosen):
@@ -119,6 +120,7 @@ def test_totals_of_reports_and_simulated_ones_have_one_law(size, chosen):
         assert fits(found, len(totals) * expected)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("size", "chosen"), [(6, 1), (9, 3)])
 def test_estimates_are_unbiased_with_the_stated_variance(size, chosen):
