@@ -37,8 +37,8 @@ def concordance_of(events: Reals, censored: Reals, *, whole: bool) -> Reals:
     up_to = np.cumsum(later, axis=-2)
     pairs = np.sum(events * up_to[..., -1:, :], axis=(-2, -1))
     concordant = np.sum(events * (up_to - later / 2), axis=(-2, -1))
-    if not whole:  # a record is no pair with itself
-        alone = np.sum(events, axis=(-2, -1)) / 2
+    if not whole:  # a record is no pair with itself, and less than one record is no pair at all
+        alone = np.sum(events * np.minimum(events, 1.0), axis=(-2, -1)) / 2
         pairs, concordant = pairs - alone, concordant - alone / 2
     return _ratio(concordant, pairs)
 

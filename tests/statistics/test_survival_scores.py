@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
@@ -49,6 +49,17 @@ def test_without_noise_concordance_is_that_of_all_pairs(records, times, cells, w
     found = dp.survival_scores(durations, event, scores, grid, score_grid, EXACT)
     given = durations, event, scores, grid.thresholds, score_grid.thresholds, whole
     assert exactly(found.concordance, reference.concordance(*given))
+
+
+PARTS = st.lists(st.sampled_from([0.0, 0.0, 0.05, 0.3, 0.75, 1.0, 1.5]), min_size=6, max_size=6)
+
+
+@given(PARTS, PARTS, st.booleans())
+@example([0, 0.6, 0, 0, 0.6, 0], [0] * 6, False)
+def test_concordance_of_parts_of_records_is_a_share(events, censored, whole):
+    events, censored = (np.reshape(each, (3, 2)) for each in (events, censored))
+    found = scored_durations.concordance_of(events, censored, whole=whole)
+    assert np.isnan(found) or -1e-9 <= found <= 1 + 1e-9
 
 
 @settings(max_examples=40, deadline=None)
