@@ -40,11 +40,13 @@ def survival_score_counts(
     of_durations, of_events, of_scores = columns
     if event_label is None:
         of_events.check_order(of_durations, "times", "event_label=1")
+        of_events.check_order(of_scores, "scores", "event_label=1")
     if any(column.is_partitioned for column in columns):
         how: Any = {"grid": grid, "score_grid": score_grid, "event_label": event_label}
         own = partial(survival_score_counts, **how, nan_policy=nan_policy)
         return sum_of_parts(own, *columns)
     of_durations.check_index(of_scores)
+    of_events.check_index(of_scores)
     wanted = None if event_label is None else plain("event_label", event_label)
     place, ends, has_no_label = labelled_ends(
         of_durations, of_events, [wanted], "event_label", grid, nan_policy

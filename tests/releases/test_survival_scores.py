@@ -92,6 +92,8 @@ def test_any_columns_give_the_same_table():
         dp.survival_scores(frame["t"], frame["e"][::-1], frame["s"], TIMES, SCORES, EXACT)
     with pytest.raises(dp.ParameterError, match="index"):
         dp.survival_scores(frame["t"], frame["e"], frame["s"][::-1], TIMES, SCORES, EXACT)
+    with pytest.raises(dp.ParameterError, match="scores must have the index of event"):
+        dp.survival_scores(durations, frame["e"], frame["s"][::-1], TIMES, SCORES, EXACT)
 
 
 def test_cells_grow_with_the_records_and_the_budget_and_given_grids_stay():
@@ -149,6 +151,7 @@ def test_wrong_arguments_are_refused_before_anything_is_spent():
         ({"grid": dp.Grid.days("2024-01-01", "2024-01-05")}, dp.ParameterError, "grid"),
         ({"scores": [0.5]}, dp.ParameterError, "scores"),
         ({"scores": ["high"] * 400}, dp.DtypeError, "scores"),
+        ({"event": sample()[2], "scores": sample()[1]}, dp.DtypeError, "Are they in this order"),
         ({"epsilon": -1.0}, dp.ParameterError, "epsilon"),
         ({"epsilon": 1e-12}, dp.ParameterError, "epsilon"),
         ({"rng": 7}, dp.DtypeError, "rng"),
