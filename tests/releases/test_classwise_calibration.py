@@ -7,6 +7,8 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -215,6 +217,25 @@ def test_errors_name_the_arguments_and_nothing_is_spent():
     refused("nan_policy", nan_policy="drop")
     refused("rng", dp.DtypeError, rng=1)
     refused("index", y_true=pd.Series(TRUE), y_prob=pd.DataFrame(PROB, index=[3, 2, 1, 0]))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_named_after_classes_are_in_their_order(frame):
+    named = dict(zip(CLASSES, np.transpose(PROB), strict=True))
+    right = dp.classwise_calibration(TRUE, frame(named), CLASSES, **EXACT)
+    assert right.expected == pytest.approx(
+        dp.classwise_calibration(TRUE, PROB, CLASSES, **EXACT).expected, abs=1e-3
+    )
+    turned = frame({name: named[name] for name in reversed(named)})
+    for read in (
+        lambda: dp.classwise_calibration(TRUE, turned, CLASSES, **EXACT),
+        lambda: dp.top_label(TRUE, turned, CLASSES),
+        lambda: dp.top_label([0, 1], frame({"1": [0.2, 0.3], "0": [0.8, 0.7]}), [0, 1]),
+    ):
+        with pytest.raises(dp.ParameterError, match="y_prob must have its columns in the order"):
+            read()
+    other = frame({name.upper(): named[name] for name in reversed(named)})
+    assert dp.classwise_calibration(TRUE, other, CLASSES, **EXACT).n == 4
 
 
 # --- what is read off it
