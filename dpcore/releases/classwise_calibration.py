@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
@@ -103,8 +104,8 @@ def classwise_calibration(
     The class-wise calibration error is that of Kull et al. (2019) and Nixon et al. (2019): the mean
     over classes of the sum over cells of abs(observed - expected) / n. Each number has Laplace
     noise of scale 4 / epsilon, or Gaussian noise of variance 2 / rho, for any K
-    (docs/proofs/vector-sums.md, section 8). Probabilities are rounded down to multiples of 2^-24.
-    The cost is O(n K log N).
+    (docs/proofs/vector-sums.md, section 8); with delta, it is the smaller of both kinds.
+    Probabilities are rounded down to multiples of 2^-24. The cost is O(n K log N).
 
     Examples
     --------
@@ -120,8 +121,8 @@ def classwise_calibration(
     labels = classes_of(classes)
     chosen = Grid.uniform(0.0, 1.0, _CELLS) if grid is None else grid_of_probabilities(grid)
     check_classes_and_cells(len(labels), chosen.size)
-    budget = Allowance.checked(epsilon, rho, "replace-one", delta)
-    law, bits = noise_of_classes(budget, 2 * len(labels) * chosen.size)
+    stated = Allowance.checked(epsilon, rho, "replace-one", delta)
+    budget, (law, bits) = _least_noise(stated, 2 * len(labels) * chosen.size)
     stream = source(rng)
     _check.choice("nan_policy", nan_policy, NanPolicy)
     sums = class_sums(y_true, y_prob, labels, chosen, bits, nan_policy=nan_policy)
@@ -143,6 +144,17 @@ def classwise_calibration(
         privacy=privacy,
         bits=bits,
     )
+
+
+def _least_noise(stated: Allowance, sums: int) -> tuple[Allowance, ClassNoise]:
+    """Return what is spent, and its noise; with delta, it may be less noise to spend none of it."""
+    found = []
+    for budget in filter(None, (stated, stated.pure)):
+        with suppress(ParameterError):
+            found.append((budget, noise_of_classes(budget, sums)))
+    if not found:
+        noise_of_classes(stated, sums)  # raises
+    return min(found, key=lambda each: each[1].law.variance / 4.0 ** each[1].bits)
 
 
 def noise_of_classes(budget: Allowance, sums: int) -> ClassNoise:

@@ -36,6 +36,7 @@ __all__ = ["ClasswiseCalibration"]
 Reals = NDArray[np.float64]
 
 _MOST: Final = 2**53
+_FAR: Final = 1e3  # so many deviations from 0, noise adds nothing
 _SURE: Final = 3.0  # deviations of the noise that an expected number has to exceed
 
 
@@ -190,7 +191,7 @@ class ClasswiseCalibration(Stored):
         is at most 3 standard deviations of its noise.
         """
         is_sure = self.expected > _SURE * self.noise_deviation
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.clip(self.observed / self.expected, 0.0, self._largest_ratio)
         return np.where(is_sure & (self.expected > 0.0), ratio, np.nan)
 
@@ -395,7 +396,7 @@ class ClasswiseCalibration(Stored):
     @property
     def _largest_ratio(self) -> Reals:
         """What a ratio can be, as no probability in a cell is below its lower end; (N,)."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(1.0 / self._ends[0])
 
     @property
@@ -433,10 +434,10 @@ def _mean_rise(gaps: Reals, deviation: float, *, gaussian: bool) -> Reals:
     """
     if deviation == 0.0:
         return np.zeros_like(gaps)
+    scale = deviation if gaussian else deviation / 2.0
+    with np.errstate(divide="ignore", over="ignore"):
+        t = np.minimum(gaps / max(scale, 5e-324), _FAR)
     if gaussian:
-        t = gaps / deviation
         density = np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
         return np.asarray(2.0 * deviation * (density - t * ndtr(-t)))
-    scale = deviation / 2.0
-    t = gaps / scale
     return np.asarray(scale / 2.0 * (3.0 + t) * np.exp(-t))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import matplotlib.pyplot as plt
@@ -149,7 +150,8 @@ def test_two_classes_have_the_error_of_each_in_its_own_cells():
     [
         ({"epsilon": 0.5}, 8 * math.sqrt(2)),
         ({"rho": 0.5}, 2.0),
-        ({"epsilon": 1.0, "delta": 1e-6}, 2 * dp.privacy.gaussian_sigma(1.0, 1e-6)),
+        ({"epsilon": 1.0, "delta": 0.01}, 2 * dp.privacy.gaussian_sigma(1.0, 0.01)),
+        ({"epsilon": 1.0, "delta": 1e-6}, 4 * math.sqrt(2)),  # Gaussian noise would be more
     ],
 )
 def test_the_noise_is_that_of_the_proof_for_any_number_of_classes(budget, deviation):
@@ -326,6 +328,19 @@ def test_a_cell_whose_expected_number_may_be_0_has_no_ratio():
     assert np.isnan(found.ratio[1, 1:9]).any()
     assert (found.ratio_interval().high == np.inf).any()
     assert (found.ratio_interval().low >= 0.0).all()
+
+
+def test_tiny_numbers_of_stored_ones_are_read_without_warnings():
+    found = dp.classwise_calibration(TRUE, PROB, CLASSES, dp.Grid([1e-320, 0.5, 1.0]), epsilon=1.0)
+    tiny = np.full((3, 3), 1e-320)
+    for deviation in (0.0, 5e-324, 1e-320):
+        for privacy in (dp.Privacy(1.0), dp.Privacy(rho=1.0)):
+            kept = {"expected": tiny, "noise_deviation": deviation, "privacy": privacy}
+            read = dataclasses.replace(found, **kept)
+            assert 0.0 <= read.expected_calibration_error <= 2 / 3
+            assert read.expected_calibration_error_interval().low >= 0.0
+            assert not np.isnan(read.ratio_interval()).any()
+            assert read.ratio.shape == (3, 3)
 
 
 def test_it_comes_back_from_json_and_is_shown_in_tables():
