@@ -241,7 +241,7 @@ class SurvivalScores(Stored):
         >>> durations = rng.exponential(np.exp(-scores))
         >>> found = dp.survival_scores(durations, event, scores, (0, 2), epsilon=1.0, rng=rng)
         >>> round(found.concordance, 3), found.concordance_interval(of="population")
-        (0.59, Interval(low=0.5785957, high=0.605525))
+        (0.59, Interval(low=0.5786006, high=0.6055295))
         """
         return self._interval(level, of, self._concordance_of)
 
