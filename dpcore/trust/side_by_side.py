@@ -186,6 +186,7 @@ class Overview:
                 "model": option.model,
                 "trusted": option.trusted,
                 "epsilon": option.privacy.epsilon,
+                "delta": option.privacy.delta,
                 "neighbours": option.privacy.neighbours,
                 "error": option.error,
                 "largest_error": option.largest_error,

@@ -71,6 +71,9 @@ def test_the_table_is_sorted_fits_and_is_shown_in_notebooks():
     assert found._repr_html_().count("<tr>") == len(found.options) + 1
     assert list(found.to_frame()["model"]) == [option.model for option in found.options]
     assert repr(overview(10_000, 256, 1.0)) == repr(found)
+    with_delta = overview(10_000, 256, 1.0, delta=1e-6).to_frame().set_index("model")
+    assert with_delta["delta"].map(bool).sum() == 1
+    assert with_delta.loc["shuffled", "delta"] == 1e-6
 
 
 @pytest.mark.usefixtures("own_registry")
