@@ -205,7 +205,7 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
 
 
 def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
-    """Warn of durations with another unit, or at the lower end, and of groups without records.
+    """Warn of durations with another unit, or at the lower end; of no events; of empty groups.
 
     Parameters
     ----------
@@ -219,7 +219,26 @@ def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
         for group, row in rows.items()
         if (text := _without_records(row) or _mistake_in_durations(row, grid))
     ]
+    if not texts and (text := _without_events([*rows.values()], grid)):
+        texts = [text]
     _warn_of_first(texts, len(rows))
+
+
+def _without_events(rows: Sequence[CDF], grid: Grid) -> str | None:
+    """Return a text if there may be no event of a kind, in all groups together."""
+    kinds = rows[0].counts.size // grid.size - 1
+    totals, variances = np.zeros((2, kinds))
+    for row in rows:
+        totals += classes_of_row(row.counts, grid.size)[0][:, -1]
+        ends = np.append(0.0, row.noise_deviation[grid.size - 1 :: grid.size][:kinds])
+        squares = np.where(np.isfinite(ends), ends, 0.0) ** 2
+        variances += squares[1:] + squares[:-1]  # as if the noise were independent
+    for kind, (total, variance) in enumerate(zip(totals, variances, strict=True), start=1):
+        if variance and total <= SURE * math.sqrt(variance):  # an exact number speaks for itself
+            name = "events" if kinds == 1 else f"events of the kind at place {kind}"
+            what = _within(name, total, rows[0].privacy)
+            return f"{what}: is its label right, and are durations and event in order?"
+    return None
 
 
 def _mistake_in_durations(row: CDF, grid: Grid) -> str | None:

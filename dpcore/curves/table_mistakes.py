@@ -6,7 +6,8 @@ docs/guides/table.md, section 6, has the rules.
 from __future__ import annotations
 
 import math
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,8 @@ def warn_of_survival_scores(table: Table, grid: Grid) -> None:
     if text:
         warn(text)
     else:
-        warn_of_durations({None: table.marginal("y")}, grid)
+        own: Any = {"noise_deviation": _noise_along(table, "y")}
+        warn_of_durations({None: replace(table.marginal("y"), **own)}, grid)
 
 
 def _mistake_in_table(table: Table) -> str | None:

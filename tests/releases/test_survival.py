@@ -414,7 +414,7 @@ def test_texts_are_read_by_people():
 
 @pytest.mark.parametrize("event", [1, 0])
 def test_durations_of_zero_in_a_wide_cell_are_told(event):
-    durations, ends = [*range(20)] * 50 + [0] * 300, [event] * 1300
+    durations, ends = [*range(20)] * 50 + [0] * 300, [event] * 1000 + [1] * 300
     zeros = r"27 % of the records are in the first cell.*threshold at 0 tells them apart"
     with pytest.warns(dp.DpcoreWarning, match=zeros):
         dp.survival(durations, ends, dp.Grid.uniform(0, 20, 40), epsilon=9.0)
@@ -425,3 +425,23 @@ def test_durations_of_zero_in_a_wide_cell_are_told(event):
         warnings.simplefilter("error")
         for grid in (dp.Grid.integers(0, 20), dp.Grid(range(21), lower=0), (0, 20)):
             dp.survival(durations, ends, grid, epsilon=9.0)
+
+
+def test_labels_that_no_event_has_are_told():
+    rng = RNG(1)
+    durations, event, score = rng.uniform(0, 20, 2000), rng.integers(0, 2, 2000), rng.random(2000)
+    grid, how = dp.Grid.integers(0, 20), {"epsilon": 1.0, "rng": rng}
+    none = r"the released number of events is within its noise of 0: is its label right"
+    with pytest.warns(dp.DpcoreWarning, match=none):
+        dp.survival(durations, event, grid, event_label=7, **how)
+    with pytest.warns(dp.DpcoreWarning, match=none):
+        dp.survival(durations, event, grid, event_label=7, by=event, groups=[0, 1], **how)
+    for bounds in (grid, (0, 20)):
+        with pytest.warns(dp.DpcoreWarning, match=none):
+            dp.survival_scores(durations, event, score, bounds, event_label=7, **how)
+    with pytest.warns(dp.DpcoreWarning, match="events of the kind at place 2 is within"):
+        dp.cumulative_incidence(durations, event, grid, [1, 7], **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dp.survival(durations, event, grid, by=event, groups=[0, 1], **how)
+        dp.survival(durations, np.zeros(2000), grid, dp.mechanisms.NoNoise())
