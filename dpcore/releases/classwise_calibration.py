@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import _check
 from .._documentation import documented
-from ..errors import ParameterError
+from ..curves.likely_mistakes import SURE, warn
+from ..errors import ParameterError, shown
 from ..noise.sources import source
 from ..privacy.allowance import Allowance, Law, rho_of
 from ..privacy.guarantees import with_rho
@@ -93,6 +94,11 @@ def classwise_calibration(
     ClasswiseCalibration
         With ``expected_calibration_error``, its interval, ``ratio``, ``to_frame`` and ``plot``.
 
+    Warns
+    -----
+    DpcoreWarning
+        A class that is expected may have no records.
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -134,7 +140,7 @@ def classwise_calibration(
         law.fill(drawn, stream)
     exact = np.stack([sums.observed << bits, sums.expected])
     observed, expected = np.ldexp((exact + drawn.reshape(exact.shape)).astype(np.float64), -bits)
-    return ClasswiseCalibration(
+    found = ClasswiseCalibration(
         classes=labels,
         grid=chosen,
         observed=observed,
@@ -144,6 +150,18 @@ def classwise_calibration(
         privacy=privacy,
         bits=bits,
     )
+    _warn_of_empty_class(found)
+    return found
+
+
+def _warn_of_empty_class(found: ClasswiseCalibration) -> None:
+    """Warn of the first class that is expected, and that may have no records."""
+    observed, expected = found.observed.sum(axis=1), found.expected.sum(axis=1)
+    noise = SURE * found.noise_deviation * found.grid.size**0.5
+    empty = np.flatnonzero((observed <= noise) & (expected > 2 * noise))
+    if empty.size:
+        what = "is expected, and the released number of its records is within its noise of 0"
+        warn(f"class {shown(found.classes[empty[0]])} {what}: is it a label that records have?")
 
 
 def _least_noise(stated: Allowance, sums: int) -> tuple[Allowance, ClassNoise]:

@@ -221,6 +221,17 @@ def test_errors_name_the_arguments_and_nothing_is_spent():
     refused("index", y_true=pd.Series(TRUE), y_prob=pd.DataFrame(PROB, index=[3, 2, 1, 0]))
 
 
+def test_a_class_that_no_label_names_is_told():
+    labels, prob = records(2000, 3, 1.0, RNG(1))
+    how = {"epsilon": 1.0, "rng": RNG(1)}
+    with pytest.warns(dp.DpcoreWarning, match="class 7 is expected, and the released number"):
+        dp.classwise_calibration(labels, prob, [0, 7, 2], **how)
+    with pytest.warns(dp.DpcoreWarning, match="class 0 is expected"):
+        dp.classwise_calibration(labels + 0.5, prob, [0, 1, 2], **how)
+    rare = prob * [1, 1, 0]  # it is neither expected nor observed
+    assert dp.classwise_calibration(np.minimum(labels, 1), rare, [0, 1, 2], **how).n == 2000
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_named_after_classes_are_in_their_order(frame):
     named = dict(zip(CLASSES, np.transpose(PROB), strict=True))
