@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..privacy.allowance import Allowance
+from ..summaries.grid import MOST_CELLS
 from .most_accurate import error_of
 from .survival_grid import with_noise_alone
 
@@ -56,7 +57,7 @@ def suited_to_survival_scores(
     Raises
     ------
     ParameterError
-        The budget is too small.
+        The budget is too small, or there are too many cells.
 
     Notes
     -----
@@ -68,6 +69,10 @@ def suited_to_survival_scores(
     default is a histogram or a tree, whose error is noise alone, so that intervals know its law.
     """
     chosen = scores or _COARSEST, times or _COARSEST // _PER_CELL
+    if 2 * math.prod(chosen) > MOST_CELLS:
+        most = MOST_CELLS // (2 * chosen[0])
+        what = f"must have at most {most} cells of durations for {chosen[0]} of scores"
+        raise ParameterError("grid", chosen[1], what)
     mechanism = with_noise_alone(2 * math.prod(chosen), spender)
     width = 2 * _COARSEST
     while (scores is None or times is None) and width <= FINEST_SCORES:

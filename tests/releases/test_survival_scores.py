@@ -146,6 +146,7 @@ def test_wrong_arguments_are_refused_before_anything_is_spent():
     wrong = (
         ({"grid": 5}, dp.DtypeError, "grid"),
         ({"grid": (2, 0)}, dp.ParameterError, "upper"),
+        ({"grid": dp.Grid.uniform(0, 2, 2**21)}, dp.ParameterError, "grid .* 1048576 cells of dur"),
         ({"score_grid": "0 to 1"}, dp.DtypeError, "score_grid"),
         ({"score_grid": dp.Grid.days("2024-01-01", "2024-01-05")}, dp.DtypeError, "score_grid"),
         ({"grid": dp.Grid.days("2024-01-01", "2024-01-05")}, dp.ParameterError, "grid"),
