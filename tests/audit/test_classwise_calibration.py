@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpcore as dp
@@ -59,6 +60,23 @@ def test_records_are_independent_so_other_records_change_no_cost():
         own = class_sums(labels[[at]], prob[[at]], (0, 1, 2), GRID, 24)
         assert np.array_equal(whole.observed, rest.observed + own.observed)
         assert np.array_equal(whole.expected, rest.expected + own.expected)
+
+
+def test_the_layout_of_the_columns_changes_no_cell():
+    """A value of another type in one record changes how NumPy lays all records out."""
+    prob = np.random.default_rng(1).random((400, 16))
+    shares = [each[:, 0] / each.sum(axis=1) for each in (prob, np.asfortranarray(prob))]
+    moved = np.flatnonzero(shares[0] != shares[1])
+    for at in moved[:20]:
+        rows = np.stack([prob[at]] * 3)
+        grid = dp.Grid([min(each[at] for each in shares), 1.0])
+        plain, turned, typed = (
+            class_sums([0] * 3, given, tuple(range(16)), grid, 24)
+            for given in (rows, np.asfortranarray(rows), pd.DataFrame(rows).astype({3: object}))
+        )
+        assert np.array_equal(plain.observed, turned.observed)
+        assert np.array_equal(plain.observed, typed.observed)
+    assert moved.size
 
 
 def found_in_releases(epsilon, rng, size=4000):
