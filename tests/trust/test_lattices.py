@@ -13,7 +13,7 @@ import dpcore as dp
 from dpcore.errors import ParameterError
 from dpcore.noise.sources import source
 from dpcore.trust import Central, DistributedNoise, vector_sum
-from dpcore.trust.functions import Ball, Box, Identity, Polynomials, Simplex, Vector
+from dpcore.trust.functions import Ball, Box, Identity, Polynomials, Simplex, Vector, lattices
 from dpcore.trust.functions.bounds import InGroups, Joint
 from tests.reference import lattices as naive
 
@@ -171,3 +171,16 @@ def test_other_bounds_are_refused_before_a_budget_is_charged(name, length):
     with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="must be"):
         vector_sum([length], of(length), Central(1.0))
     assert budget.log == ()
+
+
+@pytest.mark.parametrize("bound", [Ball(16, 1.0, norm=1), Simplex(16, 1.0)], ids=repr)
+def test_the_layout_of_records_changes_no_number(bound, monkeypatch):
+    """The type of a value in one record may decide the layout of all, which may round others."""
+    monkeypatch.setattr(lattices, "_within", lambda fine, steps, stream: fine)
+    lattice, values = bound.lattice(2**30, True), RNG(1).random((2000, 16))
+    rows, columns = (
+        lattice.rounded(given, source(None)) for given in (values, np.asfortranarray(values))
+    )
+    assert np.array_equal(rows, columns)
+    turned = [each / each.sum(axis=1, keepdims=True) for each in (values, values.T.copy().T)]
+    assert not np.array_equal(*turned)

@@ -190,7 +190,7 @@ class BallLattice(Lattice):
 
     def _clipped(self, values: Reals) -> Integers:
         """Return the values, shrunk into the ball, in 2^-20 steps."""
-        finite = np.clip(np.nan_to_num(values, nan=0.0), -1e300, 1e300)
+        finite = _in_rows(np.clip(np.nan_to_num(values, nan=0.0), -1e300, 1e300))
         largest = np.abs(finite).max(axis=1, keepdims=True)
         # A vector is first divided by its largest number, so that no square overflows.
         shape = finite / np.where(largest > 0, largest, 1.0)
@@ -223,7 +223,7 @@ class SimplexLattice(Lattice):
 
     def rounded(self, values: Reals, stream: Source) -> Integers:
         """Return (n, d) integers for (n, d) values."""
-        parts = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1e300)
+        parts = _in_rows(np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1e300))
         whole = parts.sum(axis=1, keepdims=True)
         parts *= self._most / np.maximum(whole, self._most)
         fine = np.rint(parts / self._most * (self._steps * _FINE)).astype(np.int64)
@@ -298,6 +298,14 @@ class JointLattice(Lattice):
 def _whole(steps: Reals) -> Integers:
     """Return numbers of steps as integers. Those that are too many for a sum stay too many."""
     return np.clip(steps, -_TOO_MANY, _TOO_MANY).astype(np.int64)
+
+
+def _in_rows(values: Reals) -> Reals:
+    """Return records row by row: NumPy adds up a row in an order that depends on the layout.
+
+    The type of a value in one record may decide the layout, and must not change other records.
+    """
+    return np.ascontiguousarray(values)
 
 
 def _lengths(distances: Integers) -> Lengths:
