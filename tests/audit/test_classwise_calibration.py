@@ -79,6 +79,14 @@ def test_the_layout_of_the_columns_changes_no_cell():
     assert moved.size
 
 
+def test_a_record_of_another_type_rounds_no_long_double_of_another():
+    rows = np.array([[0.3, 0.5]] * 4, np.longdouble) + np.longdouble(1e-18)
+    typed = rows.astype(object)
+    typed[3, 0] = Fraction(3, 10)
+    own, neighbours = (class_sums([0] * 4, each, (0, 1), GRID, 24) for each in (rows, typed))
+    assert np.abs(own.observed - neighbours.observed).sum() <= 2
+
+
 def found_in_releases(epsilon, rng, size=4000):
     """A lower bound of what releases of one record or another show."""
 
