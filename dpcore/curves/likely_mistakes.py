@@ -235,6 +235,9 @@ def _without_events(rows: Sequence[CDF], grid: Grid) -> str | None:
         variances += squares[1:] + squares[:-1]  # as if the noise were independent
     for kind, (total, variance) in enumerate(zip(totals, variances, strict=True), start=1):
         if variance and total <= SURE * math.sqrt(variance):  # an exact number speaks for itself
+            error = math.sqrt(variance) / sum(row.n for row in rows)
+            if error > LARGE_ERROR:
+                return f"the standard error of the number of events is {error:.2g} of n: {REMEDY}"
             name = "events" if kinds == 1 else f"events of the kind at place {kind}"
             what = _within(name, total, rows[0].privacy)
             return f"{what}: is its label right, and are durations and event in order?"

@@ -439,6 +439,8 @@ def test_labels_that_no_event_has_are_told():
     for bounds in (grid, (0, 20)):
         with pytest.warns(dp.DpcoreWarning, match=none):
             dp.survival_scores(durations, event, score, bounds, event_label=7, **how)
+    with pytest.warns(dp.DpcoreWarning, match=r"number of events is .* of n: fewer cells"):
+        dp.survival(durations, np.zeros(2000), grid, epsilon=1e-5, rng=RNG(3))
     with pytest.warns(dp.DpcoreWarning, match="events of the kind at place 2 is within"):
         dp.cumulative_incidence(durations, event, grid, [1, 7], **how)
     with warnings.catch_warnings():
