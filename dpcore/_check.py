@@ -248,8 +248,8 @@ def array(
         values: NDArray[Any] = np.asarray(value)
     except (MemoryError, KeyboardInterrupt, SystemExit):
         raise
-    # Rows of several lengths, lists too deep, columns that NumPy cannot hold. For some of these a
-    # polars of before 2025 raises a panic, which is no ``Exception``.
+    # Rows of several lengths, lists too deep, columns that NumPy cannot hold. At some of these, old
+    # versions of polars panic, which is no ``Exception``.
     except BaseException:
         raise DtypeError(argument, f"a {type(value).__name__}", requirement) from None
     if values.dtype.kind not in kinds:

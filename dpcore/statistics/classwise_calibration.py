@@ -18,6 +18,7 @@ from ..curves.by_groups import LABEL
 from ..curves.confidence import Interval, deviations, deviations_of_noise
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of, labels_in_frame
+from ..curves.likely_mistakes import SURE
 from ..curves.readings import with_intervals
 from ..curves.shown import cost, line, short
 from ..curves.stored import Stored
@@ -37,7 +38,6 @@ Reals = NDArray[np.float64]
 
 _MOST: Final = 2**53
 _FAR: Final = 1e3  # so many deviations from 0, noise adds nothing
-_SURE: Final = 3.0  # deviations of the noise that an expected number has to exceed
 
 
 @sealed
@@ -190,7 +190,7 @@ class ClasswiseCalibration(Stored):
         It is from 0 to 1 / l, where l is the lower end of the cell. NaN where the expected number
         is at most 3 standard deviations of its noise.
         """
-        is_sure = self.expected > _SURE * self.noise_deviation
+        is_sure = self.expected > SURE * self.noise_deviation
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.clip(self.observed / self.expected, 0.0, self._largest_ratio)
         return np.where(is_sure & (self.expected > 0.0), ratio, np.nan)

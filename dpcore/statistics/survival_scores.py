@@ -395,10 +395,10 @@ class SurvivalScores(Stored):
         width = deviations(level)
         _check.choice("of", of, Target)
         edges = edges_of(self.score_grid)
-        if not (edges[0] >= 0.0 or edges[0] == -np.inf < self.score_grid.positions[0] >= 0.0):
-            raise ParameterError("score_grid", float(edges[0]), "must be within [0, 1]")
-        if self.score_grid.positions[-1] > 1.0:
-            raise ParameterError("score_grid", float(edges[-1]), "must be within [0, 1]")
+        lowest, largest = edges[0] if np.isfinite(edges[0]) else edges[1], edges[-1]
+        if not 0.0 <= lowest <= largest <= 1.0:
+            given = float(lowest), float(largest)
+            raise ParameterError("score_grid", given, "must be within [0, 1]")
         middles = (np.maximum(edges[:-1], 0.0) + edges[1:]) / 2
         counts = self.table.counts.sum(axis=1)
         starts = _starts_of_bins(counts, bins)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -206,6 +206,16 @@ class Overview:
         return f"{self.clients:,} clients with a record each, {self.size:,} cells; errors of F"
 
 
+_Make = Callable[[int], Advised | Shuffled]
+
+
+class _Way(NamedTuple):
+    """How the trust model for a number of clients is made, and the round of its reports."""
+
+    make: _Make
+    round: Callable[[Any, int], Round]
+
+
 def overview(
     clients: int, grid: Grid | int, epsilon: float | Fraction, delta: float | None = None
 ) -> Overview:
@@ -256,11 +266,13 @@ def overview(
     number = grid.size if isinstance(grid, Grid) else grid
     size = _check.integer("grid", number, 2, _MOST_CELLS)
     budget = _check.plain("epsilon", _check.positive("epsilon", epsilon) and epsilon)
-    ways: dict[str, Callable[[int], Advised | Shuffled]] = {
-        name: partial(model.for_advice, budget) for name, model in advised_models().items()
+    ways = {
+        name: _Way(partial(model.for_advice, budget), model.round)
+        for name, model in advised_models().items()
     }
-    if delta is not None:
-        ways[Shuffled.advised] = partial(Shuffled, budget, probability("delta", delta))
+    if delta is not None:  # the reports of local privacy are what is shuffled
+        make = partial(Shuffled, budget, probability("delta", delta))
+        ways[Shuffled.advised] = _Way(make, lambda trust, size: trust.local(size).round(size))
     options, refusals = [], []
     for name, way in ways.items():
         try:
@@ -271,11 +283,10 @@ def overview(
     return Overview(clients, size, tuple(options), tuple(refusals))
 
 
-def _option(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -> TrustOption:
-    """Return the row of the trust model that ``way`` makes for a number of clients."""
-    trust = way(clients)
-    deviation = trust.noise_deviation(size) / clients
-    own = (trust.local(size) if isinstance(trust, Shuffled) else trust).round(size)
+def _option(way: _Way, clients: int, size: int) -> TrustOption:
+    """Return the row of a trust model."""
+    trust = way.make(clients)
+    deviation, own = trust.noise_deviation(size) / clients, way.round(trust, size)
     usual = math.sqrt(trust.mean_squared_error(size)) / clients
     return TrustOption(
         model=trust.advised,
@@ -284,7 +295,7 @@ def _option(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -
         error=float(np.sqrt(np.mean(deviation**2))),
         largest_error=float(deviation.max()),
         usual_error=usual,
-        expected_largest=usual * _largest_over_usual(way, clients, size),
+        expected_largest=usual * _largest_over_usual(way.make, clients, size),
         sent=sum(HEADER_BYTES + _payload(own, place) for place in range(own.receivers)),
         servers=own.receivers,
         stored=own.stored_words,
@@ -292,7 +303,7 @@ def _option(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -
     )
 
 
-def _largest_over_usual(way: Callable[[int], Advised | Shuffled], clients: int, size: int) -> float:
+def _largest_over_usual(make: _Make, clients: int, size: int) -> float:
     """Return the expected largest error of spread records over their root mean square error.
 
     It is simulated, for fewer clients and cells, and is the same in every call. From there on it
@@ -300,7 +311,7 @@ def _largest_over_usual(way: Callable[[int], Advised | Shuffled], clients: int, 
     """
     cells, few = min(size, _SIMULATED[0]), min(clients, _SIMULATED[1])
     counts = np.bincount(np.arange(few) % cells, minlength=cells)
-    trust, rng = way(few), np.random.default_rng(0)
+    trust, rng = make(few), np.random.default_rng(0)
     with unwatched():
         noisy = trust.release(counts, rng=rng, replicates=_SIMULATED[2])
     errors = np.abs(noisy - np.cumsum(counts))
