@@ -27,7 +27,7 @@ from .tree import release_nodes
 
 __all__ = ["Dawa", "counting_error", "signal_of"]
 
-_SCARCE: Final = 32768.0  # below this n epsilon, a larger share of the budget finds the buckets
+_SCARCE: Final = 2.0**19  # below this n epsilon, a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
 _MOST_SIGNAL: Final = 2.0**100  # all larger signals have the same result
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
@@ -53,7 +53,7 @@ class Dawa(Mechanism):
         {epsilon}
     split
         The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or a
-        tenth where n epsilon, rounded to a power of two, is 32,768 or more.
+        tenth where n epsilon, rounded to a power of two, is 524,288 or more.
     rho
         {rho}
     neighbours
