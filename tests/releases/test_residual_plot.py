@@ -390,7 +390,7 @@ def test_the_paper_s_search_asks_what_symmetric_bounds_asks(monkeypatch, n):
     ("n_epsilon", "doublings"), [(10, 9), (100, 9), (250, 12), (1000, 24), (1567, 31), (10**5, 31)]
 )
 def test_how_many_units_bounds_reach(n_epsilon, doublings):
-    """docs/proofs/residuals.md, section 6."""
+    """docs/proofs/residuals.md, section 5."""
     n, known = 10**4, (None, None)
     spent = min(Fraction(3, 10) * n_epsilon, 470) / n
     for rungs in residual_bounds.rungs_for("compact", (1.0, 1.0), known, n, spent):
