@@ -27,10 +27,10 @@ from .tree import release_nodes
 
 __all__ = ["Dawa", "counting_error", "signal_of"]
 
-_SCARCE: Final = 2.0**19  # below this n epsilon, a larger share of the budget finds the buckets
+_SCARCE: Final = 2.0**20  # below this n epsilon, a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
 _MOST_SIGNAL: Final = 2.0**100  # all larger signals have the same result
-_SHARES: Final = Fraction(1, 6), Fraction(1, 10)
+_SHARES: Final = Fraction(1, 6), Fraction(1, 8)
 _LIMITS: Final = 2.5, 2.0, 1.5, 1.2, 1.0, 0.8  # on a bucket's cost, in deviations of all its noise
 _LEAST_LIMIT: Final = 2.0  # the same, in deviations of counts
 
@@ -52,8 +52,8 @@ class Dawa(Mechanism):
     epsilon
         {epsilon}
     split
-        The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or a
-        tenth where n epsilon, rounded to a power of two, is 524,288 or more.
+        The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or an
+        eighth where n epsilon, rounded to a power of two, is 2^20 or more.
     rho
         {rho}
     neighbours
