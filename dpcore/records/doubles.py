@@ -58,13 +58,19 @@ def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chu
         yield _rounded_up(array[start : start + CHUNK])
 
 
-def numbers_of(argument: str, given: object, requirement: str = REQUIREMENT) -> NDArray[Any]:
-    """Return real numbers, of any shape. Whether they are refused depends on types alone.
+def numbers_of(argument: str, given: Any, requirement: str = REQUIREMENT) -> NDArray[Any]:
+    """Return real numbers, of any shape, as the doubles or float32 that curves have of them.
 
-    To NumPy, a list with 2^64 or a fraction is one of objects. Their doubles are those of curves.
+    Whether they are refused depends on types alone. NumPy makes one type for all of them, such as
+    doubles for 2^53 + 1 beside 0.5. Where that may have rounded one, they are read one by one, so
+    that the type of one record rounds no other.
     """
     array = _check.array(argument, given, "biufO", requirement)
-    if array.dtype.kind != "O":
+    is_made = array.dtype.kind == "f" and not isinstance(given, np.ndarray)
+    if is_made and (np.abs(array) >= _EXACT).any():
+        rows = given.astype(object) if hasattr(given, "iloc") else given
+        array = np.asarray(rows, object)
+    if array.dtype in (np.float64, np.float32):
         return array
     made = [np.zeros(0), *chunks(array.reshape(-1), argument, requirement)]
     return np.concatenate(made).reshape(array.shape)

@@ -51,8 +51,6 @@ def class_probabilities(y_true: Any, y_prob: Any, labels: tuple[Label, ...]) -> 
     column.check_index(rows)
     _check_order_of_columns(y_prob, labels)
     probabilities = numbers_of("y_prob", y_prob)
-    if probabilities.dtype.itemsize > 8:  # long doubles: one record of another type rounds no other
-        probabilities = numbers_of("y_prob", probabilities.astype(object))
     place, is_missing = places(column, labels, "classes")
     if probabilities.shape != (place.size, len(labels)):
         shape = f"({place.size}, {len(labels)})"

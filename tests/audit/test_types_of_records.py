@@ -228,3 +228,37 @@ def test_a_missing_value_of_pandas_changes_the_dtype_and_nothing_else():
         shown(CALLS["cdf, omitting"], pd.Series([*TENS, *rest])) for rest in ([22], [22, None])
     )
     assert first == second
+
+
+OF_ANY_TYPE = [1, 1.0, Fraction(1), np.longdouble(1), 2**70]
+FAR = 2**53 + 1  # no double
+
+
+@pytest.mark.parametrize("make", [list, as_objects, pd.DataFrame])
+def test_one_record_rounds_no_other_in_sums_of_vectors(make):
+    within, large = trust.functions.Identity(2**53, 2**53 + 4), trust.Central(1e6, records=1)
+    found = set()
+    for one in OF_ANY_TYPE:
+        rows = [[FAR, 0]] * 20 + [[2**53, one]]
+        given = as_rows_of_objects(rows) if make is as_objects else make(rows)
+        found.add(float(trust.vector_sum(given, within, large, rng=RNG(1)).total[0]) - 21 * 2.0**53)
+    assert len(found) == 1
+
+
+def test_one_record_rounds_no_other_at_a_step():
+    above = np.nextafter(np.longdouble(0.25), np.longdouble(1))
+    at_most, large = trust.functions.Step(0.25), trust.Central(1e6, records=1)
+    found = {
+        trust.vector_sum([above] * 20 + [one], at_most, large, rng=RNG(1)).total.tolist()[0]
+        for one in OF_ANY_TYPE
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("make", [list, as_rows_of_objects, pd.DataFrame])
+def test_one_record_rounds_no_confidence_of_another(make):
+    found = {
+        tuple(dp.top_label([1] * 5, make([[FAR - 1, FAR]] * 4 + [[one, 2]]), [0, 1]).is_right[:4])
+        for one in OF_ANY_TYPE
+    }
+    assert len(found) == 1
