@@ -168,9 +168,10 @@ def client_score_curves(
     0.83
     """
     number = _checked(grid, (MOST_CELLS - 1) // 2, trust, clients, isotonic)
-    labels = Column.of(y_true, "y_true")
-    labels.check_index(Column.of(client_ids, "client_ids"))
-    is_positive, scores = records(labels, y_score, pos_label, "raise")
+    given = Column.of(y_true, "y_true"), Column.of(y_score, "y_score")
+    for column in given:
+        column.check_index(Column.of(client_ids, "client_ids"))
+    is_positive, scores = records(*given, pos_label, "raise")
     chosen = _contributed(client_ids, scores.size, trust, number, rng)
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)

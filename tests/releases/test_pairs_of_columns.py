@@ -44,6 +44,12 @@ PAIRS = {
     "client_cdf": lambda x, y: dp.trust.client_cdf(
         x, y, GRID, dp.trust.Central(1.0, records=64), clients=9
     ),
+    "labels of clients": lambda x, y: dp.trust.client_score_curves(
+        x, y > 0.5, SCORES, GRID, dp.trust.Central(1.0, records=64), clients=9
+    ),
+    "scores of clients": lambda x, y: dp.trust.client_score_curves(
+        x, LABELS, y, GRID, dp.trust.Central(1.0, records=64), clients=9
+    ),
     "cell_of": lambda y, s: dp.trust.cell_of(s, GRID, y == 1),
     "logistic": lambda y, x: dp.models.LogisticRegression(1.0, x_bounds=(0, 1)).fit(
         x.to_frame("x") if hasattr(x, "to_frame") else np.reshape(x, (-1, 1)), y
