@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -44,7 +45,8 @@ def checked_features(estimator: Any, X: Any) -> Floats:
     Column.of(X, "X").check_in_memory()
     if np.ma.is_masked(X):
         raise MissingValueError("X")
-    given = _quietly(validation.validate_data, estimator, X, dtype=None, ensure_all_finite=False)
+    rows, how = _quietly(_in_kind, X), {"dtype": None, "ensure_all_finite": False}
+    given = _quietly(validation.validate_data, estimator, rows, **how)
     features = numbers("X", given)
     if features.shape[1] > _MOST_FEATURES:
         raise ParameterError("X", features.shape, f"must have at most {_MOST_FEATURES} features")
@@ -66,8 +68,22 @@ def target(y: Any) -> NDArray[Any]:
     Column.of(y, "y").check_in_memory()
     if np.ma.is_masked(y):
         raise MissingValueError("y")
-    column: NDArray[Any] = _quietly(validation.column_or_1d, y, warn=True)
+    column: NDArray[Any] = _quietly(validation.column_or_1d, _quietly(_in_kind, y), warn=True)
     return column
+
+
+def _in_kind(given: Any) -> Any:
+    """Return a list that holds more than numbers as objects, and anything else unchanged.
+
+    NumPy would make text of numbers beside text, and fail at some bytes: other records would change
+    with the type of one.
+    """
+    if not isinstance(given, list | tuple):
+        return given
+    with suppress(TypeError, ValueError):  # bytes that are no text; rows of several lengths
+        if (array := np.asarray(given)).dtype.kind in "biuf":
+            return array
+    return np.asarray(given, object)
 
 
 def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -77,7 +93,8 @@ def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         with np.errstate(over="ignore"):  # long doubles become infinite, and are refused below
             return check(*arguments, **options)
     except (TypeError, ValueError) as error:
-        kind, said = type(error), _without_values(str(error))
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        said = _without_values(str(error))
     except (MemoryError, DpcoreError):
         raise
     except Exception:  # integers beyond doubles, and types that a library cannot convert

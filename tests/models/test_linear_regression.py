@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LinearRegression as Exact
 from sklearn.linear_model import Ridge
 
+from dpcore.errors import DtypeError
 from dpcore.models import LinearRegression, moments
 from dpcore.models.fitting import checked_features, numbers, target
 from dpcore.models.moments import largest_change, sums_of_products, value_bits
@@ -135,6 +136,12 @@ def test_values_of_many_features_are_rounded_more():
     rng = np.random.default_rng(5)
     X, y = rng.uniform(0, 10, (50, 100)), rng.uniform(-10, 20, 50)
     assert np.isfinite(model(0.01).fit(X, y).coef_).all()
+
+
+def test_text_is_refused_whatever_it_is():
+    for text in ("a", b"a", b"\xff", 2**70):
+        with pytest.raises(DtypeError, match="must hold real numbers; got text"):
+            checked_features(LinearRegression(1.0), [["a", text], [1, 2]])
 
 
 def test_a_record_does_not_change_how_others_are_rounded():

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Exact
 
+from dpcore.errors import DtypeError, MissingValueError
 from dpcore.models import LogisticRegression
 from dpcore.models.logistic_regression import _is_positive
 from dpcore.models.perturbation import objective_noise
@@ -104,6 +105,22 @@ def test_all_labels_equal(method, label):
     X, _ = records(2000)
     fitted = model(method=method, C=0.1).fit(X, np.full(2000, label))
     assert np.mean(fitted.predict(X) == int(label == 1)) > 0.99
+
+
+@pytest.mark.parametrize("other", ["b", np.array("b"), np.array("b", object)], ids=repr)
+def test_a_text_of_any_type_does_not_change_which_others_are_positive(other):
+    assert _is_positive(["a", "a\0", other], "a").tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("other", [5, 2**70, b"b", b"\xff"], ids=str)
+def test_labels_of_two_kinds_are_refused_whatever_they_are(other):
+    with pytest.raises(DtypeError, match="labels of one kind"):
+        model(classes=("a", "b")).fit([[0.5]] * 3, ["a", "b", other])
+
+
+def test_a_missing_label_among_text_is_no_negative():
+    with pytest.raises(MissingValueError):
+        model(classes=("a", "b")).fit([[0.5]] * 3, ["a", "b", float("nan")])
 
 
 def test_a_label_does_not_change_which_others_are_positive():
