@@ -66,7 +66,9 @@ def numbers_of(argument: str, given: Any, requirement: str = REQUIREMENT) -> NDA
     that the type of one record rounds no other.
     """
     array = _check.array(argument, given, "biufO", requirement)
-    is_made = array.dtype.kind == "f" and not isinstance(given, np.ndarray)
+    # NumPy makes no float of fewer bits for an integer that it could round.
+    may_be_rounded = array.dtype.kind == "f" and array.dtype.itemsize >= 8
+    is_made = may_be_rounded and not isinstance(given, np.ndarray)
     if is_made and (np.abs(array) >= _EXACT).any():
         rows = given.astype(object) if hasattr(given, "iloc") else given
         array = np.asarray(rows, object)

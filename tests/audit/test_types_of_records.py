@@ -16,6 +16,7 @@ import pytest
 import dpcore as dp
 from dpcore import trust
 from dpcore.papers.priroc import score_curves_at_medians
+from dpcore.records.doubles import numbers_of
 from dpcore.releases.bounds_around_zero import symmetric_bounds
 
 RNG = np.random.default_rng
@@ -262,3 +263,9 @@ def test_one_record_rounds_no_confidence_of_another(make):
         for one in OF_ANY_TYPE
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+def test_rows_of_floats_of_one_kind_are_as_they_are(kind):
+    rows = [[kind(0.5), kind(np.inf)], [kind(np.nan), kind(0.25)]]
+    assert np.array_equal(numbers_of("rows", rows), np.array(rows, float), equal_nan=True)
