@@ -112,6 +112,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         self.fit_intercept = fit_intercept
         self.rng = rng
 
+    @np.errstate(under="ignore")  # of numbers near 0: an error would tell of a record
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, and spend epsilon.
 

@@ -120,6 +120,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         self.fit_intercept = fit_intercept
         self.rng = rng
 
+    @np.errstate(under="ignore")  # of numbers near 0: an error would tell of a record
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, and spend epsilon.
 

@@ -112,4 +112,5 @@ def _shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     # NumPy adds columns in another order if they are contiguous, so that one record, whose type
     # decides how a data frame is laid out, could move all others over the ends of cells.
     clipped = np.ascontiguousarray(np.clip(probabilities, 0.0, 1.0))
-    return np.asarray(clipped / np.maximum(clipped.sum(axis=1, keepdims=True), 1.0))
+    with np.errstate(under="ignore"):  # where a user makes it an error, it would tell of a record
+        return np.asarray(clipped / np.maximum(clipped.sum(axis=1, keepdims=True), 1.0))

@@ -96,8 +96,7 @@ def vector_sum(
 
     def fill(block: tuple[int, Source]) -> None:
         at, source_of_bits = block
-        values = function.values(given[at * rows : (at + 1) * rows])
-        totals[at] = noise.lattice.rounded(values, source_of_bits).sum(axis=0)
+        totals[at] = noise.added_up(function, given[at * rows : (at + 1) * rows], source_of_bits)
 
     of_trust = replace(trust.privacy, neighbours=neighbours)
     of_trust = with_rho(of_trust, noise.rho(neighbours))

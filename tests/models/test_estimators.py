@@ -54,6 +54,15 @@ def test_objects_may_be_numbers_of_any_size():
     assert np.array_equal(fitted[0].coef_, fitted[1].coef_)
 
 
+@of_each_method
+def test_no_feature_is_an_error_where_underflow_is_one(kind, method):
+    X, y = records(kind, 60)
+    X[::2] = 5e-324
+    with np.errstate(all="raise"):
+        fitted = model(kind, x_bounds=(-1e150, 1e150), fit_intercept=False, method=method).fit(X, y)
+    assert np.isfinite(fitted.coef_).all()
+
+
 def test_names_of_columns_are_kept():
     X, y = records(LogisticRegression, 60)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])

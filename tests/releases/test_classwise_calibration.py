@@ -341,6 +341,11 @@ def test_a_cell_whose_expected_number_may_be_0_has_no_ratio():
     assert (found.ratio_interval().low >= 0.0).all()
 
 
+def test_no_probability_is_an_error_where_underflow_is_one():
+    with np.errstate(all="raise"):
+        assert class_sums(["a"], [[5e-324, 1.0, 1.0]], CLASSES, TENTHS, 24).n == 1
+
+
 def test_tiny_numbers_of_stored_ones_are_read_without_warnings():
     found = dp.classwise_calibration(TRUE, PROB, CLASSES, dp.Grid([1e-320, 0.5, 1.0]), epsilon=1.0)
     tiny = np.full((3, 3), 1e-320)

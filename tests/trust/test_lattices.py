@@ -173,6 +173,14 @@ def test_other_bounds_are_refused_before_a_budget_is_charged(name, length):
     assert budget.log == ()
 
 
+@pytest.mark.parametrize("within", [Ball(2, 2.0), Ball(2, 0.5, norm=1), Simplex(2, 0.3)], ids=repr)
+def test_no_value_is_an_error_after_the_charge_where_underflow_is_one(within):
+    values = list(itertools.product([5e-324, 1e-310, 0.7, 1e308, -np.inf], repeat=2))
+    with np.errstate(all="raise"):
+        released = vector_sum(values, Vector(within), Central(1.0))
+    assert released.n == 25
+
+
 @pytest.mark.parametrize("bound", [Ball(16, 1.0, norm=1), Simplex(16, 1.0)], ids=repr)
 def test_the_layout_of_records_changes_no_number(bound, monkeypatch):
     """The type of a value in one record may decide the layout of all, which may round others."""

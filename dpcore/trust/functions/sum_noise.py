@@ -20,7 +20,7 @@ from ...privacy.allowance import Allowance, rho_of
 from ...privacy.guarantees import Neighbours
 from ...privacy.lattice import integer_noise
 from .bounds import Bound
-from .function import MOST_BITS
+from .function import MOST_BITS, Function
 from .lattices import Lattice, Lengths
 
 __all__ = [
@@ -84,6 +84,17 @@ class SumNoise(NamedTuple):
         """Return the standard deviation of each sum of n values: noise, and at most rounding."""
         rounding = 0.0 if is_whole else n / 4
         return np.asarray(np.sqrt(self.variance + rounding) * self.lattice.units)
+
+    def added_up(
+        self, function: Function, records: NDArray[np.float64], stream: Source
+    ) -> NDArray[np.int64]:
+        """Return the sums of a function's rounded values over records, (d,), without noise.
+
+        NumPy says nothing: its warnings would tell of a record, and some users make them errors.
+        """
+        with np.errstate(all="ignore"):
+            sums = self.lattice.rounded(function.values(records), stream).sum(axis=0)
+        return np.asarray(sums)
 
     def drawn(self, stream: Source) -> NDArray[np.int64]:
         """Return the noise of all parties in each coordinate, (d,)."""

@@ -47,12 +47,11 @@ class SumRound(FunctionRound):
         """Return a client's words: their places, and the rounded values of all records."""
         if self.records is None and records.shape[0] > (most := self.most_of_a_client):
             raise RoundError(f"a client has more than the {most} records that sums have room for")
-        lattice = self.sum_noise.lattice
         numbers = np.zeros(self.words, np.int64)
         numbers[0] = records.shape[0]
         for start in range(0, records.shape[0], _ROWS):
-            values = self.function.values(records[start : start + _ROWS])
-            numbers[1:] += lattice.rounded(values, stream).sum(axis=0)
+            rows = records[start : start + _ROWS]
+            numbers[1:] += self.sum_noise.added_up(self.function, rows, stream)
         return np.arange(self.words), numbers
 
     @property
