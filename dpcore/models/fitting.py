@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..records import object_kinds
 from ..records.column import Column
+from ..records.doubles import in_kind
 from .lattice import SHARE
 
 __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
@@ -45,7 +45,7 @@ def checked_features(estimator: Any, X: Any) -> Floats:
     Column.of(X, "X").check_in_memory()
     if np.ma.is_masked(X):
         raise MissingValueError("X")
-    rows, how = _quietly(_in_kind, X), {"dtype": None, "ensure_all_finite": False}
+    rows, how = _quietly(in_kind, X), {"dtype": None, "ensure_all_finite": False}
     given = _quietly(validation.validate_data, estimator, rows, **how)
     features = numbers("X", given)
     if features.shape[1] > _MOST_FEATURES:
@@ -68,22 +68,8 @@ def target(y: Any) -> NDArray[Any]:
     Column.of(y, "y").check_in_memory()
     if np.ma.is_masked(y):
         raise MissingValueError("y")
-    column: NDArray[Any] = _quietly(validation.column_or_1d, _quietly(_in_kind, y), warn=True)
+    column: NDArray[Any] = _quietly(validation.column_or_1d, _quietly(in_kind, y), warn=True)
     return column
-
-
-def _in_kind(given: Any) -> Any:
-    """Return a list that holds more than numbers as objects, and anything else unchanged.
-
-    NumPy would make text of numbers beside text, and fail at some bytes: other records would change
-    with the type of one.
-    """
-    if not isinstance(given, list | tuple):
-        return given
-    with suppress(TypeError, ValueError):  # bytes that are no text; rows of several lengths
-        if (array := np.asarray(given)).dtype.kind in "biuf":
-            return array
-    return np.asarray(given, object)
 
 
 def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -9,6 +9,7 @@ up to whole microseconds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,15 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from . import object_kinds, times
 
-__all__ = ["CHUNK", "REQUIREMENT", "Chunk", "checked_kind", "chunks", "numbers_of"]
+__all__ = [
+    "CHUNK",
+    "REQUIREMENT",
+    "Chunk",
+    "checked_kind",
+    "chunks",
+    "in_kind",
+    "numbers_of",
+]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
@@ -65,7 +74,7 @@ def numbers_of(argument: str, given: Any, requirement: str = REQUIREMENT) -> NDA
     doubles for 2^53 + 1 beside 0.5. Where that may have rounded one, they are read one by one, so
     that the type of one record rounds no other.
     """
-    array = _check.array(argument, given, "biufO", requirement)
+    array = _check.array(argument, in_kind(given), "biufO", requirement)
     # NumPy makes no float of fewer bits for an integer that it could round.
     may_be_rounded = array.dtype.kind == "f" and array.dtype.itemsize >= 8
     is_made = may_be_rounded and not isinstance(given, np.ndarray)
@@ -76,6 +85,22 @@ def numbers_of(argument: str, given: Any, requirement: str = REQUIREMENT) -> NDA
         return array
     made = [np.zeros(0), *chunks(array.reshape(-1), argument, requirement)]
     return np.concatenate(made).reshape(array.shape)
+
+
+def in_kind(given: Any) -> Any:
+    """Return a list that holds more than numbers as objects, and anything else unchanged.
+
+    NumPy would make text of numbers beside text, and fail at some bytes: other records would change
+    with the type of one.
+    """
+    if not isinstance(given, list | tuple):
+        return given
+    with suppress(TypeError, ValueError):  # bytes that are no text; rows of several lengths
+        if (array := np.asarray(given)).dtype.kind in "biuf":
+            return array
+    with suppress(TypeError, ValueError):
+        return np.asarray(given, object)
+    return given
 
 
 def _doubles(

@@ -269,3 +269,15 @@ def test_one_record_rounds_no_confidence_of_another(make):
 def test_rows_of_floats_of_one_kind_are_as_they_are(kind):
     rows = [[kind(0.5), kind(np.inf)], [kind(np.nan), kind(0.25)]]
     assert np.array_equal(numbers_of("rows", rows), np.array(rows, float), equal_nan=True)
+
+
+def test_text_among_rows_is_refused_in_the_same_words_whatever_else_is_there():
+    told = set()
+    for other in (1, 10**30, 0.5):
+        with pytest.raises(dp.DtypeError) as caught:
+            numbers_of("rows", [["a", other], [1, 2]])
+        told.add(str(caught.value))
+    for other in (b"b", b"\xff"):
+        with pytest.raises(dp.DtypeError, match="must hold real numbers; got objects"):
+            numbers_of("rows", [["a", other], [1, 2]])
+    assert told == {"rows must hold real numbers; got objects of type str"}
