@@ -1027,6 +1027,8 @@ class CDF(Stored):
             ends = self.band_of_deviations(width, math.sqrt(variance))
             for i in np.flatnonzero(sampled == variance).tolist():
                 cells[:, i] = reached_in(*ends, shares.flat[i])
+        if sampling:  # a population may have larger values than all records of a sample
+            cells[1, shares.ravel() == 1.0] = self.grid.size - 1
         first, last = cells.reshape(2, *shares.shape)
         if method == "inverted_cdf":
             low, high = self.grid.positions[first], self.grid.positions[last]

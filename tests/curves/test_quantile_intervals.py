@@ -67,6 +67,16 @@ def test_scalars_give_floats_and_arrays_arrays():
     assert curve.population_quantile_interval([[0.1, 0.2]]).low.shape == (1, 2)
 
 
+def test_the_largest_value_of_a_population_may_be_any_above_those_of_the_records():
+    grid, p = dp.Grid.uniform(0, 10, 10), [0.999, 1.0]
+    for mechanism in (NoNoise(), dp.mechanisms.Histogram(rho=1000.0)):
+        curve = dp.cdf([0.5, 1.5, 2.5, 3.5] * 5, grid, mechanism, rng=RNG(1))
+        low, high = curve.population_quantile_interval(p)
+        assert high.tolist() == [10.0, 10.0]  # as p tends to 1
+        assert low[1] == pytest.approx(3.0)
+        assert curve.quantile_interval(1.0).high == pytest.approx(4.0)  # of the records
+
+
 def test_whole_numbers_have_whole_ends():
     grid = dp.Grid([9.5, 19.5, 29.5], lower=-0.5)
     curve = dp.cdf([5, 15, 25], grid, NoNoise(), integers=True)
