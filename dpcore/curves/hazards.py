@@ -145,9 +145,11 @@ def first_at_or_below(
     linear
         Whether the place is within the cell, on a straight line. Otherwise it is the threshold.
     """
-    reached = np.flatnonzero(survival <= level)
     if level >= 1.0:
         return start if np.isfinite(start) else float(positions[0])
+    # Survival is a product of N rounded factors, and the level a rounded difference from 1.
+    rounding = float(np.finfo(np.float64).eps) * (survival.size + 1)
+    reached = np.flatnonzero(survival <= min(level + rounding, np.nextafter(1.0, 0.0)))
     if reached.size == 0:
         return float("nan")
     at = int(reached[0])
@@ -155,7 +157,7 @@ def first_at_or_below(
     right = float(positions[at])
     if not linear or not np.isfinite(left):
         return right
-    return left + (right - left) * (before - level) / (before - float(survival[at]))
+    return left + (right - left) * min((before - level) / (before - float(survival[at])), 1.0)
 
 
 def read_at(

@@ -126,6 +126,15 @@ def test_the_deviation_of_those_at_risk_is_that_of_their_noise():
     assert not raw[0].at_risk_deviation.flags.writeable
 
 
+def test_quantiles_of_whole_numbers_are_exact_although_products_of_shares_are_rounded():
+    for n in (5, 10, 24, 59):
+        times, shares = np.arange(1, n + 1), np.arange(1, n + 1) / n
+        for grid in (dp.Grid.integers(1, n), dp.Grid.uniform(0, n, n)):
+            curve = dp.survival(times, np.ones(n, int), grid, EXACT)
+            np.testing.assert_allclose(curve.quantile(shares), times, rtol=1e-12)
+        assert curve.quantile(1e-16) <= 1.0
+
+
 def test_of_whole_numbers_quantiles_and_areas_are_those_of_steps():
     durations, event = [2, 2, 3, 5, 7, 8], [1, 0, 1, 1, 1, 0]
     curve = dp.survival(durations, event, dp.Grid.integers(0, 9), EXACT)
