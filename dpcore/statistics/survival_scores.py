@@ -28,6 +28,7 @@ from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import in_a_row
+from .binning import share
 from .scored_durations import area_of, cases_and_controls, concordance_of, survival_at
 
 if TYPE_CHECKING:
@@ -377,7 +378,7 @@ class SurvivalScores(Stored):
         -----
         Observed risks are 1 - S of Kaplan-Meier in each bin, as in D'Agostino & Nam (2003), which
         needs no weights if censoring is independent within bins. Every score is taken as the middle
-        of its cell.
+        of its cell, or, on ``Grid.integers``, as its threshold.
 
         Examples
         --------
@@ -395,11 +396,12 @@ class SurvivalScores(Stored):
         width = deviations(level)
         _check.choice("of", of, Target)
         edges = edges_of(self.score_grid)
-        lowest, largest = edges[0] if np.isfinite(edges[0]) else edges[1], edges[-1]
+        least = edges[1:] if self.score_grid.of_integers else edges[:-1]
+        lowest, largest = least[0] if np.isfinite(least[0]) else edges[1], edges[-1]
         if not 0.0 <= lowest <= largest <= 1.0:
             given = float(lowest), float(largest)
             raise ParameterError("score_grid", given, "must be within [0, 1]")
-        middles = (np.maximum(edges[:-1], 0.0) + edges[1:]) / 2
+        middles = (np.maximum(least, 0.0) + edges[1:]) / 2
         counts = self.table.counts.sum(axis=1)
         starts = _starts_of_bins(counts, bins)
 
@@ -416,7 +418,7 @@ class SurvivalScores(Stored):
             middle = guessed(simulation.curve.counts.astype(np.float64))
             low = np.clip(np.minimum(middle - reach, observed), 0.0, 1.0)
             high = np.clip(np.maximum(middle + reach, observed), 0.0, 1.0)
-        predicted = np.add.reduceat(counts * middles, starts) / np.maximum(in_bins, 0.5)
+        predicted = share(np.add.reduceat(counts * middles, starts), in_bins)
         return RiskCalibration(predicted, observed, low, high, in_bins)
 
     def to_frame(self, until: Any = None) -> DataFrame:

@@ -240,6 +240,30 @@ def test_nobody_to_compare_is_no_area():
     assert np.isnan(found.concordance_interval().low)
 
 
+def test_predicted_risks_lie_within_their_bins_even_of_parts_of_records():
+    for seed in range(20):
+        rng = RNG(seed)
+        risk, until_event, event = rng.random(20), rng.exponential(size=20), np.ones(20)
+        cells = dp.Grid.uniform(0, 1, 8)
+        found = dp.survival_scores(until_event, event, risk, (0, 1), cells, epsilon=1.0, rng=rng)
+        predicted, *_, counts = found.calibration(bins=5)
+        assert np.array_equal(np.isnan(predicted), counts == 0.0)
+        some, ends = counts > 0.0, np.append(0.0, cells.positions)
+        total = np.append(0.0, np.cumsum(found.table.counts.sum(axis=1)))
+        first = np.searchsorted(total, np.cumsum(counts) - counts + 1e-9, side="right") - 1
+        assert np.all(predicted[some] >= ends[first[some]])
+
+
+def test_scores_of_whole_numbers_are_0_and_1():
+    durations, event, scores = [1, 2, 3, 4], [1, 1, 1, 0], [0, 1, 1, 0]
+    times, whole = dp.Grid.integers(1, 4), dp.Grid.integers(0, 1)
+    for grid in (whole, dp.Grid([0.0, 1.0], lower=0)):
+        found = dp.survival_scores(durations, event, scores, times, grid, EXACT).calibration(2, 2)
+        assert found.observed.tolist() == [0.5, 0.5]
+    found = dp.survival_scores(durations, event, scores, times, whole, EXACT).calibration(2, 2)
+    assert found.predicted.tolist() == [0.0, 1.0]
+
+
 def test_wrong_arguments_are_refused():
     found = dp.survival_scores(*sample(500), (0, 2), epsilon=1.0, rng=RNG(1))
     for until in (-1, 2.5, np.nan, [1, 2]):
