@@ -219,7 +219,7 @@ class Survival(EventRow):
         Returns
         -------
         float or numpy.timedelta64
-            The area under the curve up to ``until``; NaN, or NaT, if that is beyond ``end``.
+            The area under the curve from 0 to ``until``; NaN, or NaT, if that is beyond ``end``.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Survival(EventRow):
         >>> curve.restricted_mean(4), curve.restricted_mean(8)
         (3.0, 4.0)
         """
-        own = self._area(self.survival, self._until(until))
+        own = self._start + self._area(self.survival, self._until(until))
         return float_or_array(self.grid.shown_differences(own))
 
     def band(self, level: float = 0.95, *, of: Target = "records") -> Interval[Reals]:
@@ -400,7 +400,7 @@ class Survival(EventRow):
         ends = [area]
         if error > 0.0:  # without any, a share near 0 or 1 is exact
             ends += [length / (1.0 + np.exp(-middle - sign * width * error)) for sign in (-1, 1)]
-        found = (np.asarray(end(ends)) for end in (np.min, np.max))
+        found = (np.asarray(self._start + end(ends)) for end in (np.min, np.max))
         return Interval(*(float_or_array(self.grid.shown_differences(end)) for end in found))
 
     def to_frame(self, level: float = 0.95, *, of: Target = "records") -> DataFrame:
@@ -552,7 +552,7 @@ class Survival(EventRow):
             return self._area(self._survival_of(row), position)[:, np.newaxis]
 
         error = self._root_mean_squares(of, read)[0]
-        return float(self._area(self.survival, position)), float(error)
+        return self._start + float(self._area(self.survival, position)), float(error)
 
     def _scale(self, simulation: Simulation, *, sampling: bool) -> _Scale:
         """Return the scale on which bands have the same reach on both sides.

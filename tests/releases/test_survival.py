@@ -156,6 +156,23 @@ def test_between_thresholds_events_lie_evenly():
     assert curve.median == curve.quantile(0.5)
 
 
+@pytest.mark.parametrize("last", [6, 9])
+def test_restricted_means_count_the_time_before_the_grid_begins(last):
+    durations, event = [2, 3, 4, 5, 6, 6], np.ones(6, int)
+    grids = [dp.Grid.integers(first, last) for first in (-1, 0, 1, 2)]
+    curves = [dp.survival(durations, event, grid, EXACT) for grid in grids]
+    for until in (2, 4, 6):
+        mean = np.minimum(durations, until).mean()
+        for curve in curves:
+            assert curve.restricted_mean(until) == pytest.approx(mean)
+            assert curve.restricted_mean_interval(until) == pytest.approx((mean, mean))
+    found = dp.restricted_mean_difference(curves[0], curves[-1], 5, of="records")
+    assert found.difference == pytest.approx(0.0)
+    days = dp.Grid.days(dt.timedelta(days=1), dt.timedelta(days=last))
+    curve = dp.survival([dt.timedelta(days=each) for each in durations], event, days, EXACT)
+    assert curve.restricted_mean(dt.timedelta(days=3)) == dt.timedelta(days=17) / 6
+
+
 def test_when_all_had_the_event_survival_stays_0():
     curve = dp.survival([1, 2], [1, 1], dp.Grid.uniform(0, 4, 4), EXACT)
     assert curve.survival.tolist() == [0.5, 0.0, 0.0, 0.0]
