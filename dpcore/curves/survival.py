@@ -509,11 +509,16 @@ class Survival(EventRow):
         at = np.append(self._start, self.grid.positions)
         x, unit = axis(self.grid, at)
         around = None if ends is None else (np.append(1.0, ends.low), np.append(1.0, ends.high))
-        starts, risk = x[: self._known], self.at_risk[: self._known]  # of cells
+        known = self._known  # numbers at risk are of starts of cells, or of their only values
+        places, risk = (x if self._is_linear else x[1:])[:known], self.at_risk[:known]
 
         def number(place: float) -> str:
-            is_known = starts.size > 0 and place <= starts[-1]
-            return f"{np.interp(place, starts, risk):.0f}" if is_known else ""
+            if not known or place > places[-1]:
+                return ""
+            if self._is_linear:
+                return f"{np.interp(place, places, risk):.0f}"
+            rounded = np.nextafter(place, -np.inf)  # as ticks are
+            return f"{risk[np.searchsorted(places, rounded)]:.0f}"
 
         covered = "whole curve" if band is not None else of
         ax = plot_survival(

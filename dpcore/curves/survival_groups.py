@@ -129,7 +129,7 @@ class GroupedSurvival(ByGroups[Survival]):
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['a', '95% band, population', 'b']
         >>> [text.get_text() for text in ax.texts]
-        ['at risk', '25', '25', '25', '50', '38', '25', '25', '25']
+        ['at risk', '50', '25', '25', '25', '25', '50', '50', '50', '25', '25', '25', '25']
         """
         from .plots import axes, drawable, one_legend
 

@@ -153,6 +153,20 @@ def test_durations_have_intervals_in_time():
 # --- shown
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_picture_of_whole_durations_has_the_numbers_at_risk_of_the_table(first):
+    pytest.importorskip("matplotlib")
+    durations = np.repeat([1, 2, 3, 4, 5], [10, 20, 30, 40, 50])
+    event, grid = np.ones(150, int), dp.Grid.integers(first, 8)
+    curve = dp.survival(durations, event, grid, dp.mechanisms.NoNoise())
+    ax = curve.plot()
+    numbers = {float(text.xy[0]): text.get_text() for text in ax.texts[1:]}
+    for place, number in numbers.items():
+        assert int(number) == np.sum(durations >= place)
+    of_table = dict(zip(curve.times.tolist(), curve.at_risk.tolist(), strict=True))
+    assert all(of_table[place] == int(numbers[place]) for place in (1.0, 2.0, 5.0))
+
+
 def test_a_picture_has_the_curve_its_band_and_those_at_risk():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     curve = curve_of()
