@@ -49,6 +49,7 @@ _MOST_TOTAL: Final = 2.0**62
 _MOST_NOISY: Final = 1e140  # sums of squares of as many as fit in memory are doubles
 _NO_NUMBER: Final = (bool, np.bool_, np.timedelta64)
 _MOST_BITS: Final = 8192  # Python does not write out more than 4300 digits
+_MOST_OF_RANGE: Final = 2**24  # unlike other containers, a range may be longer than any memory
 Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "sql", "bench", "test"]
 
 
@@ -208,6 +209,8 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
     """Return the items of an iterable."""
     if isinstance(value, Iterator):  # its own errors are the caller's
         return list(value)
+    if isinstance(value, range) and value[_MOST_OF_RANGE:]:
+        raise ParameterError(argument, value, f"must hold at most {_MOST_OF_RANGE} items")
     try:
         listed: list[Any] = list(value)  # type: ignore[call-overload]
         return listed

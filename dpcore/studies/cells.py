@@ -76,6 +76,8 @@ def values_of(name: str, given: object) -> Values:
     else:
         if isinstance(given, np.ndarray):
             given = _check.array(argument, given, "biufUO", _REQUIREMENT)
+        if isinstance(given, range):
+            given = _check.items(argument, given, _REQUIREMENT)
         if not isinstance(given, np.generic | type) and hasattr(given, "tolist"):
             given = given.tolist()  # arrays, series and indices
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):

@@ -49,7 +49,7 @@ def class_probabilities(y_true: Any, y_prob: Any, labels: tuple[Label, ...]) -> 
     for one in (column, rows):
         one.check_in_memory()
     column.check_index(rows)
-    _check_order_of_columns(y_prob, labels)
+    _check_order_of_columns(rows, labels)
     probabilities = numbers_of("y_prob", y_prob)
     place, is_missing = places(column, labels, "classes")
     if probabilities.shape != (place.size, len(labels)):
@@ -59,12 +59,9 @@ def class_probabilities(y_true: Any, y_prob: Any, labels: tuple[Label, ...]) -> 
     return ClassProbabilities(place, is_missing, probabilities)
 
 
-def _check_order_of_columns(y_prob: Any, labels: tuple[Label, ...]) -> None:
+def _check_order_of_columns(rows: Column, labels: tuple[Label, ...]) -> None:
     """Check that the columns of a data frame, if they are named after the classes, are in order."""
-    columns = getattr(
-        y_prob, "column_names", getattr(y_prob, "columns", ())
-    )  # the first is Arrow's
-    names, classes = ([str(name) for name in each] for each in (columns, labels))
+    names, classes = [*rows.column_names], [str(label) for label in labels]
     if names != classes and sorted(names) == sorted(classes):
         what = "must have its columns in the order of classes: write y_prob[[*classes]]"
-        raise ParameterError("y_prob", names, what)
+        raise ParameterError(rows.argument, names, what)

@@ -313,6 +313,19 @@ def test_types_of_polars_that_ibis_does_not_know_are_refused_by_name(kind):
         dp.Grid([1.0]).count(frame)
 
 
+def test_lazy_frames_are_called_by_their_name():
+    one, two = pl.LazyFrame({"x": [0.5]}), pl.LazyFrame({"x": [0.5], "y": [1.0]})
+    for what, read in (
+        ("one column of a table", lambda: dp.Grid([1.0]).count(two)),
+        ("a column of the same table", lambda: group_counts(one, [1], dp.Grid([1.0]), [1])),
+        ("in memory", lambda: dp.classwise_calibration([0], two, [0, 1], epsilon=1.0)),
+        ("in memory", lambda: dp.roc_curve([0], one, epsilon=1.0)),
+    ):
+        with pytest.raises(dp.DtypeError, match=what) as caught:
+            read()
+        assert "ibis" not in str(caught.value)
+
+
 def test_lazy_frames_that_cannot_be_made_are_told_by_the_kind_of_error(tmp_path):
     for frame in (pl.LazyFrame({"x": [1]}).select("y"), pl.scan_csv(tmp_path / "secret.csv")):
         with pytest.raises(dp.EngineError, match="polars") as caught:

@@ -392,3 +392,12 @@ def test_records_have_one_group_where_partitions_are_counted():
     frame = dd.from_pandas(pd.DataFrame({"by": ["a", "a\0", "b"] * 4, "value": 0.0}), npartitions=3)
     counts = group_counts(frame["value"], frame["by"], GRID, ["a", "a\0", "b"])
     assert counts.ravel().tolist() == [4, 4, 4]
+
+
+@pytest.mark.parametrize("size", [10**9, 2**62, 2**70])
+def test_ranges_that_no_memory_holds_are_refused_by_name(size):
+    labels, scores = [0, 1], [[0.5, 0.5], [0.25, 0.75]]
+    with pytest.raises(dp.ParameterError, match="classes must hold at most"):
+        dp.classwise_calibration(labels, scores, classes=range(size), epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="groups must hold at most"):
+        dp.cdf([0.5, 0.5], GRID, by=labels, groups=range(size, 0, -1), epsilon=1.0)

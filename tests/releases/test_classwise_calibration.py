@@ -251,6 +251,19 @@ def test_columns_named_after_classes_are_in_their_order(frame):
     assert dp.classwise_calibration(TRUE, other, CLASSES, **EXACT).n == 4
 
 
+def test_what_is_no_list_of_column_names_is_no_order():
+    class Columns:
+        column_names = dp.cdf
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(PROB)
+
+        def __dataframe__(self):
+            return self
+
+    assert dp.classwise_calibration(TRUE, Columns(), CLASSES, **EXACT).n == 4
+
+
 # --- what is read off it
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -64,6 +64,12 @@ class _ArrowColumn(Column):
         kind = getattr(self._array, "type", None)
         kind = getattr(kind, "storage_type", kind)  # extension types
         return str(getattr(kind, "value_type", kind))  # dictionaries
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """Those of a table of Arrow; or those that another library lists."""
+        names = getattr(self.values, "column_names", getattr(self.values, "columns", ()))
+        return [str(name) for name in names] if isinstance(names, Iterable) else ()
 
     @property
     def text_type(self) -> type | None:

@@ -163,6 +163,11 @@ class Column(ABC):
         return None
 
     @property
+    def column_names(self) -> Sequence[str]:
+        """The names of the columns of a table, which are public; none if it is no table."""
+        return ()
+
+    @property
     def index(self) -> Any:
         """The index of a column or a table of pandas; None of all others."""
         return None

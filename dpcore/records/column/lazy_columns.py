@@ -20,7 +20,13 @@ PURPOSE = "counting in an engine"
 class _IbisColumn(Column):
     """A column expression of ibis; or something else of ibis, which is refused when it is read."""
 
+    __slots__ = ("_described",)
+
     library = "ibis"
+
+    def __init__(self, values: Any, argument: str, described: str = "") -> None:
+        super().__init__(values, argument)
+        self._described = described or f"an ibis {type(values).__name__}"
 
     @property
     def is_lazy(self) -> bool:
@@ -38,7 +44,7 @@ class _IbisColumn(Column):
 
     @property
     def described(self) -> str:
-        return f"an ibis {type(self.values).__name__}"
+        return self._described
 
     @property
     def name(self) -> str | None:
@@ -49,7 +55,9 @@ class _IbisColumn(Column):
 
     def only(self) -> Column:
         names: Any = getattr(self.values, "columns", ())
-        return Column.of(self.values[names[0]], self.argument) if len(names) == 1 else self
+        if len(names) != 1:
+            return self
+        return _IbisColumn(self.values[names[0]], self.argument, self._described)
 
     def _parts(self) -> Iterator[Part]:
         self.check_in_memory()
@@ -75,7 +83,7 @@ class _LazyFrame(Column):
             failed = cls(values, argument)
             failed._kind = type(error).__name__
             return failed
-        return Column.of(table, argument).only()
+        return _IbisColumn(table, argument, cls(values, argument).described).only()
 
     def _parts(self) -> Iterator[Part]:
         """Tell why ibis has not taken its place."""

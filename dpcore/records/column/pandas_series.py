@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class _PandasColumn(Column):
     def name(self) -> str | None:
         name = getattr(self.values, "name", None)
         return name if isinstance(name, str) and name else None
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        return [str(name) for name in getattr(self.values, "columns", ())]
 
     @property
     def index(self) -> Any:

@@ -36,6 +36,10 @@ class _PolarsColumn(Column):
         return str(getattr(self.values, "name", "")) or None
 
     @property
+    def column_names(self) -> Sequence[str]:
+        return list(getattr(self.values, "columns", ()))
+
+    @property
     def categories(self) -> Sequence[str] | None:
         """Those of an Enum. Other categories may have been made from the data."""
         dtype: Any = getattr(self.values, "dtype", None)
