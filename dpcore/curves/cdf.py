@@ -61,7 +61,6 @@ __all__ = ["CDF", "tree_base"]
 Several = NDArray[Any] | Sequence[Any]
 
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
-_MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, too
 _MOST_BINS: Final = 2**24
 _BLOCK: Final = 2**20  # counts whose noise is simulated at once
 _DEVIATIONS: Final = (np.dtype(np.float64),)
@@ -1269,9 +1268,9 @@ def tree_base(mechanism: Mapping[str, str | int | float]) -> int:
 
 def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:
     _check_array(argument, counts, _COUNTS, size)
-    if counts.dtype == np.float64 and not np.abs(counts).max() < _MOST_COUNT:
-        wrong = counts[~(np.abs(counts) < _MOST_COUNT)][0]
-        raise ParameterError(argument, wrong, "must be finite, and within 2^256 of 0")
+    if counts.dtype == np.float64 and not np.abs(counts).max() <= forms.MOST:
+        wrong = counts[~(np.abs(counts) <= forms.MOST)][0]
+        raise ParameterError(argument, wrong, f"must be finite, and within +-{forms.MOST:g}")
     if counts[-1] != n:
         raise ParameterError(argument, counts[-1], f"must end with n, {n}")
 

@@ -314,6 +314,8 @@ def _are_equal(ours: Any, theirs: Any) -> bool:
         return ours is theirs or np.array_equal(ours, theirs, equal_nan=True)
     if isinstance(ours, tuple) and isinstance(theirs, tuple):
         return len(ours) == len(theirs) and all(map(_are_equal, ours, theirs))
+    if isinstance(ours, float) and isinstance(theirs, float) and ours != ours:
+        return theirs != theirs
     return bool(ours == theirs) and _stated(ours) == _stated(theirs)
 
 
@@ -333,4 +335,6 @@ def _key(value: Any) -> Hashable:
         return tuple(map(_key, value))
     if isinstance(value, Mapping):
         return frozenset(value)  # names alone: the values may have no hash
+    if isinstance(value, float) and value != value:
+        return "nan"  # Python's hash of it is that of the object
     return value  # type: ignore[no-any-return]

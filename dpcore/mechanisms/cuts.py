@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, log, sqrt
+from math import inf, isqrt, log, sqrt
 from typing import Final
 
 import numpy as np
@@ -182,7 +182,8 @@ def reaches(
     for cut in cuts:
         (below, under, first), (above, over, last) = known[cut.below], known[cut.above]
         q, rate = float(cut.share), float(cut.rate)
-        own = log((last - first + 1) * places / each) / rate + most / places
+        drawn = log((last - first + 1) * places / each)
+        own = (drawn / rate if rate else inf) + most / places  # of a stored epsilon near 0
         targets[cut.index] = below + q * (above - below)
         found[cut.index] = min(own + (1.0 - q) * under + q * over, most)
         known[cut.index] = targets[cut.index], found[cut.index], int(cells[cut.index])

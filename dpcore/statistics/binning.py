@@ -70,7 +70,9 @@ class Bins(Stored):
         for name in ("positives", "mean_score", "negatives_deviation", "positives_deviation"):
             _check.held(name, getattr(self, name), (size,))
         for name in ("negatives", "positives"):
-            _check.cumulative_counts(name, getattr(self, name))  # finite, with a finite square
+            counts = _check.cumulative_counts(name, getattr(self, name))  # with a finite square
+            if (least := float(counts.min())) < 0.0:
+                raise ParameterError(name, least, "must not be negative")
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))

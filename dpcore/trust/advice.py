@@ -62,6 +62,12 @@ class Advice(Stored):
 
     def __post_init__(self) -> None:
         _check.instance("heights", self.heights, Mapping, "must be a mapping")
+        for name in ("buckets", "expected_errors"):
+            _check.instance(name, getattr(self, name), Mapping, "must be a mapping")
+            if getattr(self, name).keys() != self.heights.keys():
+                purposes = list(getattr(self, name))
+                raise ParameterError(name, purposes, "must have the purposes of heights")
+        _check.instance("theorem_errors", self.theorem_errors, Mapping, "must be a mapping")
 
     def __repr__(self) -> str:
         fine = ", ".join(f"2^{height} for {purpose}" for purpose, height in self.heights.items())

@@ -382,12 +382,54 @@ def test_damaged_texts_are_refused_or_read_as_a_whole(name, changes):
         ("suggestion", "mechanism", {"name": "dawa"}, "a mechanism without the field"),
         ("advice", "heights", [3], "heights must be an object"),
         ("roc", "mechanism", {"parameters": {}, "neighbours": "replace-one"}, "bad field"),
+        ("advice", "expected_errors", {}, "expected_errors must have the purposes of heights"),
+        ("advice", "buckets", {"auc": 3}, "buckets must have the purposes of heights"),
+        ("mean", "noise_deviation", 1e71, "noise_deviation must be 0 or more"),
     ],
 )
 def test_parts_of_another_form_are_refused(name, field, value, words):
     data = json.loads(RESULTS[name].to_json())
     with pytest.raises(dp.FormatError, match=words):
         dp.load(json.dumps({**data, field: value}))
+
+
+def test_shares_of_bins_are_not_negative():
+    data = json.loads(RESULTS["reliability without its curves"].to_json())
+    data["bins"]["positives"][1] *= -1
+    with pytest.raises(dp.FormatError, match="positives must not be negative"):
+        dp.load(json.dumps(data))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "places", "value", "read"),
+    [
+        ("mean", ["noise_deviation"], 1e70, lambda mean: mean.interval()),
+        ("quantile", ["privacy", "epsilon"], 5e-324, lambda quantile: quantile.interval()),
+        ("class-wise calibration", ["noise_deviation"], 1e70, lambda of: of.ratio_interval()),
+        (
+            "roc without its mechanism",
+            ["curves", "noise_deviation", 9, 0],
+            1e70,
+            lambda roc: roc.to_frame(),
+        ),
+    ],
+)
+def test_stored_noise_as_large_as_is_read_has_intervals(name, places, value, read):
+    data = json.loads(RESULTS[name].to_json())
+    *before, last = places
+    at = data
+    for key in before:
+        at = at[key]
+    at[last] = value
+    assert read(dp.load(json.dumps(data))) is not None
+
+
+def test_what_is_not_a_number_equals_itself_after_reading():
+    data = json.loads(RESULTS["suggestion"].to_json())
+    again = [dp.load(json.dumps({**data, "value_error": "nan"})) for _ in range(2)]
+    assert again[0] == again[1] != RESULTS["suggestion"]
+    assert hash(again[0]) == hash(again[1])
 
 
 def test_a_part_without_a_guarantee_is_not_stored_alone():

@@ -78,7 +78,7 @@ def test_a_parameter_has_values_that_differ(given):
 
 @pytest.mark.parametrize("size", [2**62, 2**70])
 def test_a_range_that_no_memory_holds_is_refused(size):
-    with pytest.raises(errors.ParameterError, match="parameters.* must hold at most"):
+    with pytest.raises(errors.ParameterError, match=r"parameters.* must hold at most"):
         values_of("n", range(size))
 
 
