@@ -15,6 +15,7 @@ import contextlib
 import datetime
 import hashlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -60,6 +61,9 @@ def ensure(*extras: str) -> None:
     necessary, and starts the running script again inside it, with the same arguments.
     """
     restarted = os.environ.pop(_RESTARTED, None) is not None
+    for stream in _streams():  # paths may have letters that a terminal's encoding has not
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         if not is_ready(extras):
             with _lock():
@@ -85,8 +89,8 @@ def ensure(*extras: str) -> None:
 
 def become(command: list[str]) -> NoReturn:
     """Continue as another command, and end with its exit code."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in _streams():
+        stream.flush()
     if sys.platform != "win32":
         os.execv(command[0], command)
     # On Windows, execv would give the terminal back before the command ends.
@@ -94,6 +98,11 @@ def become(command: list[str]) -> NoReturn:
         sys.exit(subprocess.call(command))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _streams() -> list[Any]:
+    """Return standard output and error, unless they are closed."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
 
 
 def python() -> Path:

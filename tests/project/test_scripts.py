@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import json
+import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -206,6 +209,29 @@ def test_failure_shows_the_end_of_the_output(environment: ModuleType) -> None:
         environment.run_quietly([sys.executable, "-c", code], "pip", "")
     assert "  99\n" in str(raised.value)
     assert "  50\n" not in str(raised.value)
+
+
+def test_a_closed_output_is_no_error(
+    environment: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "execv", lambda _, command: sys.exit(command))
+    monkeypatch.setattr(subprocess, "call", sys.exit)  # on Windows
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as ended:
+        environment.become(["python"])
+    assert ended.value.code == ["python"]
+
+
+def test_paths_are_printed_in_any_encoding(
+    environment: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(environment, "is_ready", lambda _: True)
+    monkeypatch.setattr(environment, "inside", lambda: True)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    environment.ensure()
+    print("\xfc", "\udcff", flush=True)
+    assert written.getvalue().split() == [b"\\xfc", b"\\udcff"]
 
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
