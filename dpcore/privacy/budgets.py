@@ -265,7 +265,7 @@ class Budget:
         if not isinstance(privacy, Privacy):
             what = "must be a Privacy: write dp.Privacy(epsilon=1.0)"
             raise DtypeError("privacy", type(privacy).__name__, what)
-        _check_text("what", what)
+        what = _text("what", what)
         with ExitStack() as stack:
             self._asked(privacy, what, stack)()
 
@@ -316,7 +316,7 @@ class Budget:
         >>> [(charge.label, charge.what, charge.privacy.epsilon) for charge in budget.log]
         [('monthly report', 'cdf', 15.0)]
         """
-        _check_text("label", label)
+        label = _text("label", label)
         if not label:
             raise ParameterError("label", label, "must not be empty")
         with labelled(self, label), self:
@@ -384,11 +384,13 @@ class Budget:
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
 
 
-def _check_text(argument: str, text: str) -> None:
-    """Refuse what does not fit one line of the log, or what a file could not store."""
+def _text(argument: str, text: str) -> str:
+    """Return a plain string; refuse what does not fit one line, or what a file could not store."""
     _check.instance(argument, text, str, "must be a string")
-    if not text.isprintable():
-        raise ParameterError(argument, text, "must be printable")
+    plain = str.__str__(text)
+    if not plain.isprintable():
+        raise ParameterError(argument, plain, "must be printable")
+    return plain
 
 
 def _checked(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DtypeError, ParameterError, amount
 from .cells import Label, label_of
-from .header import Header, Maker
+from .header import Header, Maker, header_of
 from .summary import QUANTILES, summary
-from .tables import by_cell, quantities_of
+from .tables import are_in_order, are_rows, by_cell, quantities_of, tidy
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,7 +30,12 @@ class Results:
     table
         A table with one row for each replicate of each cell. Its columns are the parameters,
         ``replicate``, the quantities that the function returned, ``made_by`` (an index into
-        ``makers``) and ``cell`` (a name for the cell).
+        ``makers``) and ``cell`` (a name for the cell). Rows in another order are sorted.
+
+    Raises
+    ------
+    DtypeError
+        It is no such table.
 
     Examples
     --------
@@ -46,11 +51,11 @@ class Results:
 
     def __init__(self, table: pyarrow.Table) -> None:
         pa = _check.extra("pyarrow", "dpcore.studies", "studies")
-        header = Header.read(table.schema) if isinstance(table, pa.Table) else None
-        if header is None:
+        is_table = isinstance(table, pa.Table) and Header.read(table.schema) is not None
+        if not (is_table and are_rows(table)):
             raise DtypeError("table", type(table).__name__, "must be that of a study")
-        self.table = table
-        self._header = header
+        self.table = table if are_in_order(table) else tidy([table])
+        self._header = header_of(self.table)
 
     @property
     def study(self) -> str:

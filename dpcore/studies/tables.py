@@ -15,7 +15,16 @@ from .header import Header, header_of, united
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["are_rows", "by_cell", "labels_column", "only", "part_of", "quantities_of", "tidy"]
+__all__ = [
+    "are_in_order",
+    "are_rows",
+    "by_cell",
+    "labels_column",
+    "only",
+    "part_of",
+    "quantities_of",
+    "tidy",
+]
 
 
 def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
@@ -138,6 +147,15 @@ def are_rows(table: pyarrow.Table) -> bool:
         and pc.min(replicates).as_py() >= 0
         and 0 <= pc.min(makers).as_py() <= pc.max(makers).as_py() < len(header.makers)
     )
+
+
+def are_in_order(table: pyarrow.Table) -> bool:
+    """Return whether rows are in the order of cells and replicates, and each is there once."""
+    order = {key: at for at, key in enumerate(header_of(table).cells)}
+    keys = table.column("cell").combine_chunks().dictionary_encode()
+    of_key = np.array([order[key] for key in keys.dictionary.to_pylist()], np.int64)
+    cells = np.diff(of_key[keys.indices.to_numpy()])
+    return bool(np.all((cells > 0) | (cells == 0) & (np.diff(table.column("replicate")) > 0)))
 
 
 def by_cell(table: pyarrow.Table, quantity: str) -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -338,6 +338,23 @@ def test_a_label_holds_for_all_objects_of_one_file_and_for_no_other_thread(path)
     assert [charge.label for charge in first.log] == ["both", "both", ""]
 
 
+def test_texts_of_other_types_are_stored_as_what_they_are(path):
+    class Text(str):
+        def encode(self, *_):
+            return b"other"
+
+        def isprintable(self):
+            return True
+
+    budget = dp.Budget.open(path, epsilon=9.0)
+    with budget.label(Text("a")):
+        budget.charge(dp.Privacy(0.5), Text("b"))
+    (charge,) = dp.Budget.open(path).log
+    assert (charge.label, charge.what) == ("a", "b")
+    with pytest.raises(dp.ParameterError, match="what must be printable"):
+        budget.charge(dp.Privacy(0.5), Text("two\nlines"))
+
+
 @pytest.mark.parametrize("label", ["", "two\nlines", 5])
 def test_what_is_no_label(label):
     budget = dp.Budget(epsilon=1.0)

@@ -53,6 +53,28 @@ def test_other_tables_are_refused(table):
         studies.Results(table)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.drop_columns(["cell"]),
+        lambda table: table.append_column("name", pa.array(["x"] * len(table))),
+        lambda table: table.append_column("x", table.column("x")),
+        lambda table: table.set_column(6, "cell", pa.nulls(len(table), pa.string())),
+    ],
+)
+def test_tables_whose_columns_are_others_are_refused(change):
+    with pytest.raises(errors.DtypeError, match="table must be that of a study"):
+        studies.Results(change(RESULTS.table))
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_rows_in_another_order_are_read_as_what_they_are(again):
+    rows = np.random.default_rng(1).permutation(np.tile(np.arange(160), again))
+    results = studies.Results(RESULTS.table.take(pa.array(rows)))
+    assert results.table.equals(RESULTS.table)
+    assert np.array_equal(results.array("x"), RESULTS.array("x"))
+
+
 def made_of(value, rng):
     return {"x": value() + rng.random()}
 
