@@ -256,7 +256,8 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
     """Return the option that named a file or its folder."""
     if "out" in options:  # options of a study
         is_study = (options.study or "").startswith(file)
-        is_out = options.out is not None and Path(file).is_relative_to(options.out)
+        out = options.out and os.path.abspath(options.out)
+        is_out = out is not None and Path(os.path.abspath(file)).is_relative_to(out)
         return "--out" if is_out and not is_study else "FILE"
     for name in ("budget", "json", "plot", "html", "picture"):  # the budget is opened first
         given = getattr(options, name, None)

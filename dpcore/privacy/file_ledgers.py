@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import DpcoreError, FormatError, ParameterError
-from ..records.atomic import beside, failure, hold
+from ..records.atomic import absolute, beside, failure, hold
 from ..records.sources import FileError
 from . import ledger_tables
 from .composition import Sums
@@ -66,7 +66,7 @@ class FileLedger:
     __slots__ = ("_seen", "cap", "path")
 
     def __init__(self, path: Path, cap: Cap | None) -> None:
-        self.path = path.absolute()
+        self.path = absolute(path)
         self._seen: State | None = None
         if cap is not None:
             _create(self.path, cap)

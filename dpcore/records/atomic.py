@@ -13,6 +13,7 @@ from pathlib import Path
 from .sources import FileError
 
 __all__ = [
+    "absolute",
     "beside",
     "check_writable",
     "failure",
@@ -22,6 +23,20 @@ __all__ = [
     "write_new",
     "write_together",
 ]
+
+
+def absolute(path: Path) -> Path:
+    """Return a path that stays the same if the process goes to another folder.
+
+    Raises
+    ------
+    FileError
+        The folder of the process, where a relative path begins, is gone.
+    """
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise failure(path, error, "found") from None
 
 
 def check_writable(target: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import _check
 from ..errors import ParameterError
+from ..records.atomic import absolute
 from ..records.files import FileError
 from . import named
 from .study import Study
@@ -79,7 +80,7 @@ def in_file(file: str) -> dict[str, Study]:
         The extra ``studies`` is not installed.
     """
     cloudpickle: Any = _check.extra("cloudpickle", "a study in a file", "studies")
-    path = Path(_check.path("study", file, "must be the path of a file")).absolute()
+    path = absolute(Path(_check.path("study", file, "must be the path of a file")))
     try:
         code = path.read_bytes()
     except OSError as error:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from .. import _check
 from .._progress import Progress
 from ..errors import DpcoreError, DtypeError, ParameterError
+from ..records.atomic import absolute
 from ..records.files import FileError
 from .calls import Made, Shipped, StudyError, ignored, make
 from .keeping import Keeping
@@ -253,7 +254,7 @@ def _are_threads() -> bool:
 def _path(out: object) -> Path | None:
     if out is None:
         return None
-    path = Path(_check.path("out", out, "must be a folder's path"))
+    path = absolute(Path(_check.path("out", out, "must be a folder's path")))
     try:
         path.exists()  # it need not, but its name must be possible
     except OSError as error:

@@ -178,7 +178,7 @@ def test_undefined_numbers_are_counted_and_a_batch_is_whole(ran):
         (["cdf", "--level", "1"], "--level"),
         (["cdf", "--workers", "0"], "--workers"),
         (["cdf", "--seed", "-1"], "--seed"),
-        (["cdf", "--out", "s.py"], "--out 's.py"),
+        (["cdf", "--out", "s.py"], "--out '"),
         (["s.py:errors", "--set", "n"], "--set must be PARAMETER=VALUE,...; got 'n'"),
         (["s.py:errors", "--set", "n="], "--set must be PARAMETER=VALUE,...; got 'n='"),
         (["s.py:errors", "--set", "m=1"], "--set must name one of n, epsilon, mechanism"),
@@ -221,7 +221,7 @@ def test_other_code_is_warned_of(ran, capsys):
     Path("s.py").write_text(STUDY.replace("rng.random(n)", "rng.random(n) ** 2"))
     assert cli.main(["study", "s.py:errors", "--out", "o", "--replicates", "3", *ALONE]) == 0
     err = capsys.readouterr().err
-    assert err.startswith("dpcore: warning: 'o' ")
+    assert err.startswith(f"dpcore: warning: {str(Path('o').absolute())!r} ")
     assert err.count("\n") == 1  # and nothing of much noise, which is what studies look for
 
 

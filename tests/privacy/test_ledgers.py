@@ -16,6 +16,7 @@ import dpcore as dp
 from dpcore.privacy import ledger_tables
 from dpcore.privacy.file_ledgers import FileLedger
 from dpcore.records.sources import FileError
+from dpcore.studies import files
 from tests.privacy.budget_files import ASKED, GRID, execute, run
 
 SPEND = """
@@ -250,6 +251,21 @@ def test_paths_that_are_none(tmp_path):
     text.touch()
     with pytest.raises(FileError, match="text"):  # in the place of the folder
         dp.Budget.open(text / "budget", epsilon=1.0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the folder of a process")
+def test_without_a_folder_there_is_no_relative_path(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for ask in (
+        lambda: dp.Budget.open("own", epsilon=1.0),
+        lambda: dp.studies.load("own"),
+        lambda: files.find("own.py"),
+    ):
+        with pytest.raises(FileError, match=r"'own.* cannot be found"):
+            ask()
 
 
 def test_another_cap_or_format_is_refused(path):

@@ -298,6 +298,16 @@ def test_what_cannot_be_written_to_is_named_before_anything_is_done(tmp_path):
             studies.run(UNCALLED, replicates=1, out=out)
 
 
+def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):
+    def goes_away(n, rng):
+        os.chdir(tmp_path.parent)
+        return {"x": n + rng.random()}
+
+    monkeypatch.chdir(tmp_path)
+    studies.run(studies.Study(goes_away, {"n": [1, 2]}), replicates=3, seed=1, out="own")
+    assert len(studies.load(tmp_path / "own")) == 6
+
+
 def test_an_empty_folder_holds_no_study(tmp_path):
     with pytest.raises(FileError, match="no study"):
         studies.load(tmp_path)
