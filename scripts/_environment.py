@@ -111,8 +111,13 @@ def python() -> Path:
 
 
 def keep_machine_code() -> None:
-    """Keep the machine code of kernels in the environment; old code is never used there."""
+    """Keep the machine code of kernels in the environment; old code is never used there.
+
+    Bytecode is kept, too, whatever the caller's variables say: each process of the tests would
+    otherwise compile every module anew.
+    """
     os.environ["NUMBA_CACHE_DIR"] = str(VENV / "numba")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def inside() -> bool:
