@@ -320,7 +320,8 @@ def test_folders_of_the_users_need_no_init_file(tmp_path, monkeypatch):
     study = "import user_folder.helpers\ndef function(n, rng): return user_folder.helpers.f(n)\n"
     digests = []
     for at in range(2):
-        (tmp_path / "user_folder" / "helpers.py").write_text(f"def f(x):\n    return x + 1{at}\n")
+        helpers = f"def f(x):\n    return x + 1{'0' * at}\n"  # old bytecode is of another size
+        (tmp_path / "user_folder" / "helpers.py").write_text(helpers)
         digests.append(of(tmp_path, study))
         for name in ("user_folder", "user_folder.helpers"):
             del sys.modules[name]
