@@ -48,7 +48,7 @@ def matrix(questions, cells):
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("budget", [*BUDGETS, {"mechanism": DyadicTree(rho=0.5)}])
 @pytest.mark.parametrize("horizon", HORIZONS)
-@pytest.mark.parametrize("cells", [1, 2, 8, 300])
+@pytest.mark.parametrize("cells", [1, 2, 8, 130])
 def test_a_curve_is_least_squares_of_exact_answers_and_the_noise_of_streams(budget, horizon, cells):
     if horizon is None and "mechanism" in budget:
         horizon = 17
@@ -124,6 +124,7 @@ def test_a_budget_is_charged_once():
 
 @pytest.mark.sample(1)
 @pytest.mark.needs_jit
+@pytest.mark.usefixtures("lattices_once")
 @pytest.mark.parametrize("budget", BUDGETS[:2])
 @pytest.mark.parametrize("horizon", HORIZONS)
 def test_deviations_are_those_of_simulated_curves(budget, horizon):

@@ -214,6 +214,7 @@ def test_trees_are_chosen_for_both_ends_of_an_epoch(window):
 
 @pytest.mark.sample(1)
 @pytest.mark.needs_jit
+@pytest.mark.usefixtures("lattices_once")
 @pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
 def test_curves_of_a_window_have_the_deviations_that_they_state_and_bands_cover(budget):
     batches = rng().integers(1000, 9000, (6, 8))
