@@ -87,7 +87,9 @@ def test_no_command_says_what_may_be_a_record(command, calls, folder, capsys):
     flags, required = COMMANDS[command]
     rng = np.random.default_rng(calls)
     failed = 0
-    for content in CONTENTS:
+    own = list(COMMANDS).index(command) % 3  # all contents are some command's
+    contents = CONTENTS if calls > 1 else CONTENTS[own::3]
+    for content in contents:
         (folder / "t.csv").write_bytes(content)
         for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:calls]:
             names, others = COLUMNS[at % len(COLUMNS)], OTHERS[at // len(COLUMNS)]
@@ -96,7 +98,7 @@ def test_no_command_says_what_may_be_a_record(command, calls, folder, capsys):
             failed += code == 2
             captured = capsys.readouterr()
             assert CANARY not in captured.out + captured.err
-    assert failed > calls * len(CONTENTS) / 2
+    assert failed > calls * len(contents) / 2
 
 
 @pytest.mark.parametrize("names", COLUMNS)

@@ -52,7 +52,7 @@ def test_they_cover_all_thresholds_as_often_as_the_level_says(of, mechanism):
     values = clumped(rng)
     truth = np.cumsum(GRID.count(values)) / N
     if of == "population":
-        truth = np.cumsum(GRID.count(clumped(RNG(2), 4_000_000))) / 4_000_000
+        truth = np.cumsum(GRID.count(clumped(RNG(2), 1_000_000))) / 1_000_000
     for _ in range(rounds):
         records = values if of == "records" else clumped(rng)
         curve = dp.cdf(records, GRID, mechanism, rng=rng)
@@ -175,7 +175,7 @@ def rates(labels, scores):
 def test_bands_of_roc_curves_cover_both_rates_at_all_thresholds(of, mechanism):
     rng, hits, alone, rounds = RNG(1), 0, 0, 120
     records = classified(rng)
-    fpr, tpr = rates(*records if of == "records" else classified(RNG(2), 2_000_000))
+    fpr, tpr = rates(*records if of == "records" else classified(RNG(2), 500_000))
     for _ in range(rounds):
         labels, scores = records if of == "records" else classified(rng)
         roc = dp.roc_curve(labels, scores, SCORES, mechanism=mechanism, rng=rng)
@@ -208,7 +208,7 @@ def test_without_noise_the_band_of_a_roc_curve_is_the_curve():
 def test_bands_of_precision_and_recall_cover_both_at_all_thresholds(of, mechanism):
     rng, hits, alone, rounds = RNG(1), 0, 0, 60
     records = classified(rng)
-    exact = records if of == "records" else classified(RNG(2), 2_000_000)
+    exact = records if of == "records" else classified(RNG(2), 500_000)
     exact = dp.roc_curve(*exact, SCORES, mechanism=NoNoise())
     for _ in range(rounds):
         labels, scores = records if of == "records" else classified(rng)

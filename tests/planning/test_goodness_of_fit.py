@@ -13,7 +13,7 @@ from dpcore.mechanisms import Dawa, Hierarchy, HistogramQueries, NoNoise
 from dpcore.planning.differences import Distance
 
 RNG = np.random.default_rng
-FINE = dp.Grid.uniform(0, 1, 2**15)
+FINE = dp.Grid.uniform(0, 1, 2**13)
 GRID = dp.Grid.uniform(0, 1, 64)
 STATISTICS = ["kolmogorov-smirnov", "kuiper", "cramer-von-mises", "wasserstein"]
 

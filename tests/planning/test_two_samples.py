@@ -14,7 +14,7 @@ from dpcore.mechanisms import Dawa, Hierarchy, HistogramQueries, NoNoise
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 64)
-FINE = dp.Grid.uniform(0, 1, 2**15)
+FINE = dp.Grid.uniform(0, 1, 2**13)
 STATISTICS = ["kolmogorov-smirnov", "kuiper", "cramer-von-mises", "wasserstein"]
 
 

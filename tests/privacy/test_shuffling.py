@@ -149,7 +149,7 @@ def test_every_randomizer_keeps_it(data):
     st.floats(0.01, 12.0),
     st.floats(1e-12, 0.1),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_more_clients_and_less_local_epsilon_cost_less(clients, local, delta):
     found = shuffled(local, clients, delta)
     assert 0.0 <= found.epsilon <= local

@@ -533,7 +533,7 @@ def test_errors_of_rivals_are_those_of_their_own_curves(study, scores, rng):
 @pytest.mark.needs_jit
 def test_errors_of_matching_pursuit_fall_with_the_budget(study, rng):
     rivals = study("_rival_curves")
-    found = [rivals.errors_of_curves("beta(2, 5)", 100_000, rng) for _ in range(4)]
+    found = [rivals.errors_of_curves("beta(2, 5)", 100_000, rng) for _ in range(2)]
     shape = len(rivals.WAYS), len(rivals.EPSILONS)
     rms, largest = (
         np.mean([each[name].reshape(shape) for each in found], axis=0) for name in rivals.MEASURES
