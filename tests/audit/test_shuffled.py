@@ -60,6 +60,7 @@ def exact_delta(local, clients, epsilon):
     return worst
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("clients", [50, 1000, 20_000])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (1.0, 1e-4), (0.2, 1e-6)])
 def test_a_fifth_more_local_epsilon_is_noticed(clients, epsilon, delta):

@@ -58,6 +58,7 @@ def test_without_noise_strata_and_several_groups_are_those_of_the_records(weight
     assert found.name == (weights if isinstance(weights, str) else "fleming-harrington")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("mechanism", [HISTOGRAM(0.3), HISTOGRAM(rho=0.1)])
 def test_of_equal_hazards_few_are_rejected_and_of_unequal_ones_many(mechanism):

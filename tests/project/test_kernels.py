@@ -201,7 +201,6 @@ print(at, len(drawn.dispatcher.stats.cache_hits))
     variables = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
     variables["PYTHONDONTWRITEBYTECODE"] = ""
     before = python(script, **variables)[0].split()
-    assert python(script, **variables)[0].split() == [before[0], "1"]
     path = tmp_path / "copied_kernels" / "noise" / "samplers.py"
     times = path.stat()
     path.write_text(path.read_text("utf-8").replace("at += 1", "at += 2"), "utf-8")

@@ -44,6 +44,7 @@ def test_releases_are_unbiased_with_the_stated_error_and_their_total_is_public(m
         assert np.all(np.abs(made.std(axis=0) - stated) <= 0.2 * stated)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
 def test_the_stated_error_of_local_privacy_is_a_bound(epsilon):
     model = Local(epsilon, clients=N)
