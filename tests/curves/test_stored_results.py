@@ -122,7 +122,7 @@ RESULTS = {
         neighbours="add-or-remove-one",
         rng=RNG(1),
     ),
-    "advice": dp.trust.advise(100_000, 1.0, "local"),
+    "advice": dp.trust.advise(100, 1.0, "local"),
 }
 
 
