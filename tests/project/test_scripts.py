@@ -203,6 +203,16 @@ def test_newest_versions_are_looked_for_every_day(
     assert runner.made == 1
 
 
+def test_what_is_compiled_is_kept_whatever_the_variables_say(
+    environment: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    environment.keep_machine_code()
+    assert os.environ["NUMBA_CACHE_DIR"] == str(environment.VENV / "numba")
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+
+
 def test_failure_shows_the_end_of_the_output(environment: ModuleType) -> None:
     code = "import sys; print(*range(100), sep='\\n'); sys.exit('no network')"
     with pytest.raises(environment.SetupError, match=r"exit code 1(.|\n)*no network") as raised:
