@@ -27,7 +27,7 @@ from .tree import release_nodes
 
 __all__ = ["Dawa", "counting_error", "signal_of"]
 
-_SCARCE: Final = 2.0**20  # below this n epsilon, a larger share of the budget finds the buckets
+_SCARCE: Final = 2.0**16  # below this n epsilon, a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
 _MOST_SIGNAL: Final = 2.0**100  # all larger signals have the same result
 _SHARES: Final = Fraction(1, 6), Fraction(1, 8)
@@ -53,7 +53,7 @@ class Dawa(Mechanism):
         {epsilon}
     split
         The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or an
-        eighth where n epsilon, rounded to a power of two, is 2^20 or more.
+        eighth where n epsilon, rounded to a power of two, is 65,536 or more.
     rho
         {rho}
     neighbours
