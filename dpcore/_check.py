@@ -8,6 +8,7 @@ import numbers
 import os
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from types import ModuleType, UnionType
 from typing import Any, Final, Literal, get_args
 
@@ -33,6 +34,7 @@ __all__ = [
     "held",
     "instance",
     "integer",
+    "is_masked",
     "items",
     "path",
     "plain",
@@ -42,6 +44,7 @@ __all__ = [
     "proportion",
     "same",
     "tuple_of",
+    "unmasked",
     "unweighted",
 ]
 
@@ -241,12 +244,34 @@ def path(argument: str, value: object, requirement: str) -> str:
     return name
 
 
+def is_masked(value: object) -> bool:
+    """Return whether an array, or one that is a row or a number in a list, has masked entries."""
+    level: list[Any] = [value]
+    for _ in range(3):  # a list, its rows, and their numbers
+        kinds = set(map(type, level))
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            masks = (np.ma.getmask(item) for item in level)
+            # Arrays of several fields have a mask of fields, and are refused for their dtype.
+            if any(mask.dtype == bool and mask.any() for mask in masks):
+                return True
+        if not any(issubclass(kind, list | tuple) for kind in kinds):
+            return False
+        lists = (item for item in level if isinstance(item, list | tuple))
+        level = list(chain.from_iterable(lists))
+    return False
+
+
+def unmasked(argument: str, value: object) -> None:
+    """Refuse masked entries, also within lists of rows: NumPy would read what they hide."""
+    if is_masked(value):
+        raise DtypeError(argument, "a masked array", "must not be masked")
+
+
 def array(
     argument: str, value: object, kinds: str, requirement: str = "must hold real numbers"
 ) -> NDArray[Any]:
     """Return an array of any shape, with a dtype of one of these kinds and no masked entries."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise DtypeError(argument, "a masked array", "must not be masked")
+    unmasked(argument, value)
     try:
         values: NDArray[Any] = np.asarray(value)
     except (MemoryError, KeyboardInterrupt, SystemExit):

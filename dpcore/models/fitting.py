@@ -43,7 +43,7 @@ def checked_budget(
 def checked_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to fit, (n, d), with infinities, or raise."""
     Column.of(X, "X").check_in_memory()
-    if np.ma.is_masked(X):
+    if _check.is_masked(X):
         raise MissingValueError("X")
     rows, how = _quietly(in_kind, X), {"dtype": None, "ensure_all_finite": False}
     given = _quietly(validation.validate_data, estimator, rows, **how)
@@ -66,7 +66,7 @@ def raw_features(estimator: Any, X: Any) -> Floats:
 def target(y: Any) -> NDArray[Any]:
     """Return y as an array (n,), or raise."""
     Column.of(y, "y").check_in_memory()
-    if np.ma.is_masked(y):
+    if _check.is_masked(y):
         raise MissingValueError("y")
     column: NDArray[Any] = _quietly(validation.column_or_1d, _quietly(in_kind, y), warn=True)
     return column

@@ -112,13 +112,16 @@ def _is_nan(value: float) -> bool:
 
 
 def unwrapped(objects: NDArray[Any]) -> NDArray[Any]:
-    """Return the objects, with arrays without axes replaced by what they contain."""
+    """Return the objects, with arrays without axes replaced by what they contain.
+
+    Of a masked one that is ``np.ma.masked``, and not what the mask hides.
+    """
     wraps = {cls for cls in set(map(type, objects.flat)) if _is_array(cls)}
     if not wraps:
         return objects
     plain = np.empty(objects.size, object)
     for i, value in enumerate(objects.flat):
-        array = np.asarray(value) if type(value) in wraps else None
+        array = np.asanyarray(value) if type(value) in wraps else None
         plain[i] = value if array is None or array.ndim else array[()]
     return plain
 

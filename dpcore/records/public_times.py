@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..errors import DpcoreError, DtypeError, ParameterError
 from .column import Column, Part
 from .times import ISO, Unit, array_in, described, parsed, unit_of_array
@@ -42,8 +43,7 @@ def positions(
     DtypeError, ParameterError
         The values are not such a column; or as in ``scalar``.
     """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DtypeError(argument, "a masked array", "must not be masked")
+    _check.unmasked(argument, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         pieces = [Part(np.asarray(values), None)]
     else:

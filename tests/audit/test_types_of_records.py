@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import dpcore as dp
@@ -281,3 +282,21 @@ def test_text_among_rows_is_refused_in_the_same_words_whatever_else_is_there():
         with pytest.raises(dp.DtypeError, match="must hold real numbers; got objects"):
             numbers_of("rows", [["a", other], [1, 2]])
     assert told == {"rows must hold real numbers; got objects of type str"}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_several_types_are_read_one_by_one(make):
+    table = make({"a": [FAR, 1], "b": [0.5, 2.0**60], "c": [True, False]})
+    assert numbers_of("rows", table).tolist() == [[FAR + 1, 0.5, 1.0], [1.0, 2.0**60, 0.0]]
+
+
+class Floats(pd.DataFrame):
+    def astype(self, *_, **__):
+        raise AssertionError("as objects they take a hundred times as long, and tell of a record")
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.to_numpy()) if dtype is None else self.astype(dtype)
+
+
+def test_large_floats_of_a_table_are_not_read_as_objects():
+    assert numbers_of("rows", Floats({"a": [0.5], "b": [2.0**60]})).tolist() == [[0.5, 2.0**60]]

@@ -69,3 +69,37 @@ def test_a_refused_mask_takes_no_step_of_a_running_count():
     with pytest.raises(dp.DtypeError, match="increments must not be masked"):
         running.extend(WHOLE)
     assert np.array_equal(running.extend(np.ma.array([1, 2])), other.extend([1, 2]))
+
+
+ROWS = {
+    "rows": [np.ma.array([0.0, 0.5], mask=[0, 1]), [0.0, 0.5]],
+    "numbers": [[0.0, np.ma.array(0.5, mask=True)], [0.0, 0.5]],
+    "tuples": ((0.0, np.ma.masked), (0.0, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_masks_within_lists_of_rows_are_refused(name):
+    first, central = dp.trust.functions.Identity(0, 1), dp.trust.Central(1.0)
+    with pytest.raises(dp.DtypeError, match="records must not be masked"):
+        dp.trust.vector_sum(ROWS[name], first, central)
+    with pytest.raises(dp.DtypeError, match="y_prob must not be masked"):
+        dp.top_label([0, 1], ROWS[name], [0, 1])
+    with pytest.raises(dp.MissingValueError, match="X has missing values"):
+        dp.models.LogisticRegression(1.0).fit(ROWS[name], [0, 1])
+
+
+@pytest.mark.parametrize("hidden", [0.25, 1, True])
+def test_what_the_mask_of_one_number_hides_is_missing(hidden):
+    values = [np.ma.array(hidden, mask=True), np.ma.array(hidden)]
+    with pytest.raises(dp.MissingValueError):
+        GRID.count(values)
+    assert GRID.count(values, nan_policy="omit").sum() == 1
+    with pytest.raises(dp.MissingValueError):
+        dp.score_curves(values, [0.5, 0.5], GRID, NoNoise())
+
+
+def test_arrays_of_several_fields_are_refused_for_their_type():
+    fields = np.ma.array([(1.0, 2.0)], mask=[(False, True)], dtype="f8,f8")
+    with pytest.raises(dp.DtypeError, match="records must be numbers"):
+        dp.trust.vector_sum(fields, dp.trust.functions.Identity(0, 1), dp.trust.Central(1.0))

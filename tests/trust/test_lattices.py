@@ -192,3 +192,9 @@ def test_the_layout_of_records_changes_no_number(bound, monkeypatch):
     assert np.array_equal(rows, columns)
     turned = [each / each.sum(axis=1, keepdims=True) for each in (values, values.T.copy().T)]
     assert not np.array_equal(*turned)
+
+
+def test_records_that_are_elsewhere_are_not_fetched():
+    array, function = pytest.importorskip("dask.array").ones(9), Identity(0, 1)
+    with pytest.raises(dp.DtypeError, match="records must be in memory"):
+        dp.trust.vector_sum(array, function, dp.trust.Central(1.0))

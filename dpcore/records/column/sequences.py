@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from .. import object_kinds
 from .base import Column, Part
 
@@ -84,7 +85,9 @@ def _array(values: Any) -> NDArray[Any]:
         return array
     if array is not None and array.ndim > 1 and any(map(_is_buffer, set(map(type, values)))):
         return np.fromiter(values, object, len(values))  # their lengths are no second axis
-    if array is not None and (array.ndim != 1 or array.dtype.kind in "biu"):
+    if array is not None and array.ndim != 1:
+        return array
+    if array is not None and array.dtype.kind in "biu" and not _check.is_masked(values):
         return array
     if array is not None and array.size == 0:
         return array.astype(object)  # a column without a type

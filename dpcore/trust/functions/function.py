@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import DpcoreError, FormatError, MissingValueError, ParameterError, shown
+from ...records.column import Column
 from ...records.doubles import numbers_of
 from .bounds import Bound
 
@@ -107,6 +108,7 @@ class Function(ABC):
         >>> Identity(0, 1).records([0.25, 0.5]).shape
         (2, 1)
         """
+        Column.of(given, argument).check_in_memory()
         array = numbers_of(argument, given, _NUMBERS)
         if array.ndim == 1:
             array = array[:, np.newaxis]
