@@ -85,10 +85,14 @@ _WHY_NOT: Final = (
 
 
 def entered(budget: Watching, *, everywhere: bool) -> None:
-    """Let a budget watch this thread or task, or all threads."""
+    """Let a budget watch this thread or task, or all threads.
+
+    What is released from here on is charged, even if an interrupt has left an earlier release open.
+    """
     with _lock:
         (_all_started if everywhere else _all_entered).append(budget)
     if not everywhere:
+        _IS_COVERED.set(False)
         _OWN.set((*_OWN.get(), budget))
 
 
@@ -220,21 +224,23 @@ def spending_choice(privacy: Privacy, what: str) -> Iterator[None]:
 @contextmanager
 def called(name: str) -> Iterator[None]:
     """Give charges the name of the function that the user called, not of one inside it."""
-    before = _NAME.set(_NAME.get() or name)
+    before = _NAME.get()
     try:
+        _NAME.set(before or name)
         yield
     finally:
-        _NAME.reset(before)
+        _NAME.set(before)
 
 
 @contextmanager
 def labelled(budget: Watching, label: str) -> Iterator[None]:
     """Let a budget write a label beside its charges."""
-    before = _LABELS.set((*_LABELS.get(), (budget, label)))
+    before = _LABELS.get()
     try:
+        _LABELS.set((*before, (budget, label)))
         yield
     finally:
-        _LABELS.reset(before)
+        _LABELS.set(before)
 
 
 def label_of(budget: Watching) -> str:
@@ -247,32 +253,36 @@ def label_of(budget: Watching) -> str:
 @contextmanager
 def unwatched() -> Iterator[None]:
     """Charge nothing inside: no record contributes to these releases."""
-    before = _IS_COVERED.set(True)
-    try:
+    before = _IS_COVERED.get()
+    try:  # around the change: an interrupt after it must not leave later releases free
+        _IS_COVERED.set(True)
         yield
     finally:
-        _IS_COVERED.reset(before)
+        _IS_COVERED.set(before)
 
 
 @contextmanager
 def simulating() -> Iterator[None]:
     """Charge real noise alone inside: seeded noise measures a method, and shows no records."""
-    before = _IS_STUDY.set(True)
+    before = _IS_STUDY.get()
     try:
+        _IS_STUDY.set(True)
         yield
     finally:
-        _IS_STUDY.reset(before)
+        _IS_STUDY.set(before)
 
 
 @contextmanager
 def watched_only_by(budget: Watching) -> Iterator[None]:
     """Charge releases inside to this budget alone: no record contributes to them, either."""
-    before, decided = _ONLY.set(budget), _IS_DECIDED.set(True)
+    before, decided = _ONLY.get(), _IS_DECIDED.get()
     try:
+        _ONLY.set(budget)
+        _IS_DECIDED.set(True)
         yield
     finally:
-        _IS_DECIDED.reset(decided)
-        _ONLY.reset(before)
+        _ONLY.set(before)
+        _IS_DECIDED.set(decided)
 
 
 @contextmanager
@@ -292,11 +302,12 @@ def _charged(
             yield
         return
     check()
-    before = _IS_DECIDED.set(True)  # threads that work for this release are not asked again
+    before = _IS_DECIDED.get()
     try:
+        _IS_DECIDED.set(True)  # threads that work for this release are not asked again
         yield
     finally:
-        _IS_DECIDED.reset(before)
+        _IS_DECIDED.set(before)
 
 
 def _is_free(cost: Callable[[Relation], Privacy]) -> bool:

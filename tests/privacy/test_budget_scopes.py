@@ -420,3 +420,45 @@ def test_a_resumed_count_is_charged_at_its_next_step_and_not_for_a_damaged_file(
         resumed.extend([1, 2])
         resumed.add(3)
     assert [charge.what for charge in budget.log] == ["RunningCount"]
+
+
+def test_an_interrupt_while_a_release_begins_leaves_no_later_one_free():
+    code, at = unwatched.__wrapped__.__code__, 0
+
+    def trace(frame, event, _):
+        if frame.f_code is not code:
+            return None
+        if event == "line":
+            lines_left.pop()
+            if not lines_left:
+                raise KeyboardInterrupt
+        return trace
+
+    is_interrupted, before = True, sys.gettrace()
+    while is_interrupted:  # at the first line, the second, ... until the release is made
+        at += 1
+        lines_left, is_interrupted = [None] * at, False
+        interrupted = unwatched()
+        sys.settrace(trace)
+        try:
+            interrupted.__enter__()
+        except KeyboardInterrupt:
+            is_interrupted = True
+        finally:
+            sys.settrace(before)
+        if is_interrupted:
+            watching = dp.Budget(epsilon=10.0).start()
+            released()
+            watching.stop()
+            assert len(watching.log) == 1
+    interrupted.__exit__(None, None, None)
+    assert at > 3
+
+
+def test_a_budget_that_is_entered_is_charged_whatever_an_interrupt_has_left_open():
+    left_open = unwatched()
+    left_open.__enter__()
+    with dp.Budget(epsilon=10.0) as watching:
+        released()
+    left_open.__exit__(None, None, None)
+    assert len(watching.log) == 1
