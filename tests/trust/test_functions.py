@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import dpcore as dp
 from dpcore.errors import DpcoreError, DtypeError, FormatError, MissingValueError, ParameterError
 from dpcore.noise.sources import source
-from dpcore.trust import Central, Client, Protocol
+from dpcore.trust import Central, Client, Protocol, SecureAggregation
 from dpcore.trust.functions import (
     Ball,
     Box,
@@ -120,6 +121,38 @@ def test_a_function_of_ones_own_goes_over_the_wire_by_its_name():
         @dataclass(frozen=True)
         class Other(Square):
             name = "square, for a test"
+
+
+@dataclass(frozen=True)
+class Shaped(Function):
+    """A stranger's function of two values, which may return another shape."""
+
+    name = "of a shape, for a test"
+    rows: int
+    columns: int
+
+    @property
+    def bound(self):
+        return Ball(2, 1.0)
+
+    @property
+    def numbers(self):
+        return 1
+
+    def values(self, records):
+        return np.ones((self.rows or len(records), self.columns))
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (0, 3), (3, 2)])
+def test_values_of_another_shape_are_refused_as_they_may_be_beyond_the_bound(shape):
+    function = Shaped(*shape)
+    budget, said = dp.Budget(epsilon=1.0), r"function must return \(n, 2\) values"
+    with budget, pytest.raises(ParameterError, match=said):
+        dp.trust.vector_sum(np.zeros(9), function, Central(1.0))
+    client = Client(Protocol.of_function(SecureAggregation(), function, bytes(16)))
+    with pytest.raises(ParameterError, match=said):
+        client.report(0.5)
+    assert budget.log == ()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ...records.column import Column
 from ...records.doubles import numbers_of
 from .bounds import Bound
 
-__all__ = ["MOST_BITS", "Function", "check_function", "function_from"]
+__all__ = ["MOST_BITS", "Function", "check_function", "checked_values", "function_from"]
 
 _NUMBERS: Final = "must be numbers"
 MOST_BITS: Final = 30  # a step is then far below any noise, and doubles hold 2^-20 steps exactly
@@ -166,6 +166,15 @@ def check_function(argument: str, function: object) -> None:
     """Check that a caller gives a declared function."""
     what = "must be a declared function, such as trust.functions.Identity"
     _check.instance(argument, function, Function, what)
+
+
+def checked_values(function: Function, records: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of a function, whose bound holds for the shape (n, d) alone."""
+    values = function.values(records)
+    if np.shape(values) != (records.shape[0], function.size):
+        what = f"must return (n, {function.size}) values for n records"
+        raise ParameterError("function", type(function).__name__, what)
+    return values
 
 
 def function_from(description: object) -> Function:

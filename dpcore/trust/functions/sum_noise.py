@@ -20,7 +20,7 @@ from ...privacy.allowance import Allowance, rho_of
 from ...privacy.guarantees import Neighbours
 from ...privacy.lattice import integer_noise
 from .bounds import Bound
-from .function import MOST_BITS, Function
+from .function import MOST_BITS, Function, checked_values
 from .lattices import Lattice, Lengths
 
 __all__ = [
@@ -93,7 +93,7 @@ class SumNoise(NamedTuple):
         NumPy says nothing: its warnings would tell of a record, and some users make them errors.
         """
         with np.errstate(all="ignore"):
-            sums = self.lattice.rounded(function.values(records), stream).sum(axis=0)
+            sums = self.lattice.rounded(checked_values(function, records), stream).sum(axis=0)
         return np.asarray(sums)
 
     def drawn(self, stream: Source) -> NDArray[np.int64]:
