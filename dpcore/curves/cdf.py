@@ -45,7 +45,7 @@ from .inversion import (
     within_cubic,
 )
 from .own_mechanism import REPLICATES, Releases, check_released
-from .provenance import check_provenance, fresh_identifier
+from .provenance import check_provenance, effective_n, fresh_identifier
 from .readings import Reading, readable, with_intervals
 from .shapes import float_or_array
 from .shown import axis, cost, line, picture, several, short
@@ -160,6 +160,7 @@ class CDF(Stored):
         if not (deviation >= 0.0).all():
             raise ParameterError("noise_deviation", deviation.min(), "must be 0 or more")
         check_provenance(self.privacy, self.mechanism)
+        effective_n(self.mechanism, self.n)  # a number
         steps = self.processing
         if not isinstance(steps, tuple) or not all(isinstance(step, str) for step in steps):
             raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
@@ -681,7 +682,9 @@ class CDF(Stored):
         >>> round(low, 2), round(high, 2)
         (47.16, 52.74)
         """
-        return self._mean_interval(level, self._deviation() / math.sqrt(self.n), mechanism)
+        return self._mean_interval(
+            level, self._deviation() / math.sqrt(self._effective_n), mechanism
+        )
 
     def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
         """Return the numbers of records in bins, and the edges of the bins, as numpy.histogram.
@@ -1003,6 +1006,10 @@ class CDF(Stored):
     def _are_whole(self) -> bool:
         return are_whole(self.grid, self.integers)
 
+    @property
+    def _effective_n(self) -> float:
+        return effective_n(self.mechanism, self.n)
+
     def _inverse(
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: QuantileMethod
     ) -> NDArray[np.float64]:
@@ -1021,7 +1028,8 @@ class CDF(Stored):
         width = deviations_of_noise(level, self.privacy)
         cells = np.empty((2, shares.size), np.int64)
         # The sampling of p and 1 - p has the same band, and without sampling there is only one.
-        sampled = sampling * self.n * shares.ravel() * (1.0 - shares.ravel())
+        sampling *= self.n * (self.n / self._effective_n)
+        sampled = sampling * shares.ravel() * (1.0 - shares.ravel())
         for variance in np.unique(sampled).tolist():
             ends = self.band_of_deviations(width, math.sqrt(variance))
             for i in np.flatnonzero(sampled == variance).tolist():
@@ -1068,7 +1076,7 @@ class CDF(Stored):
             np.append(0.0, own) for own in (np.clip(self.counts / self.n, 0.0, 1.0), low, high)
         )
         inside = np.clip(share, 0.0, 1.0)
-        drawn = deviations(level) * np.sqrt(sampling * inside * (1.0 - inside) / self.n)
+        drawn = deviations(level) * np.sqrt(sampling * inside * (1.0 - inside) / self._effective_n)
         inner = shares[most.low] - shares[least.high]
         outer = shares[most.high] - shares[least.low]
         below = inner - np.hypot(inner - (low[most.low] - high[least.high]), drawn)

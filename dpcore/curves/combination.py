@@ -17,13 +17,14 @@ from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from ..summaries.grid import Grid
 from .cdf import CDF
 from .event_row import EventRow, added_up, check_alike
-from .provenance import Noises
+from .provenance import EFFECTIVE_N, Noises, effective_n
 
 __all__ = ["are_one_release", "average", "combine"]
 
 _Events = TypeVar("_Events", bound=EventRow)
 
 _LARGEST: Final = 2**63 - 1
+_ROUNDING: Final = 1e-9
 _LIST: Final = "must be a list of curves (CDF): write [first, second]"
 _ISOTONIC: Final = ("isotonic()",)
 
@@ -65,7 +66,8 @@ def combine(
         With default weights the counts add up, and int64 counts stay int64. ``privacy`` is that of
         parallel composition, the largest of the guarantees; replace-one becomes
         "replace-one-within-group", as a record stays in its set. ``mechanism`` keeps what all
-        descriptions share, and the number of parts. The records are ``integers`` if the records of
+        descriptions share, the number of parts, and with other weights the ``effective_n``, as
+        large a sample of a population as F is worth. The records are ``integers`` if the records of
         all parts are. Of the grids, the result has the one that begins first. Neither depends on
         the order of the curves. Of curves of durations, the rows are combined.
 
@@ -103,13 +105,15 @@ def combine(
         _check_contributions(parts, reported_alone=True)
     n = sum(part.n for part in parts)
     if weights is None:
-        factors = [1.0] * len(parts)
+        factors, shares = [1.0] * len(parts), [part.n / n for part in parts]
         counts = _sum(part.counts for part in parts)
     else:
         shares = _shares(weights, len(parts))
         factors = [share * (n / part.n) for share, part in zip(shares, parts, strict=True)]
         counts = _sum(c * part.counts for c, part in zip(factors, parts, strict=True))
-    return _as(given, _combined(parts, "parts", factors, counts, n, privacy))
+    # Sampling errors are those of disjoint records: their variances add up.
+    draws = 1.0 / math.fsum(w**2 / size for w, size in zip(shares, _effective(parts), strict=True))
+    return _as(given, _combined(parts, "parts", factors, counts, n, privacy, draws))
 
 
 def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CDF:
@@ -167,7 +171,10 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     counts = _sum(w * release.counts for w, release in zip(shares, releases, strict=True))
     if not public:  # the number of records is noisy, too
         n = max(1, round(float(counts[-1])))
-    return _as(given, _combined(releases, "releases", shares, counts, n, privacy))
+    # Sampling errors are those of the same records: their deviations add up at most.
+    parts = [size / one.n for size, one in zip(_effective(releases), releases, strict=True)]
+    draws = n * math.fsum(w / math.sqrt(part) for w, part in zip(shares, parts, strict=True)) ** -2
+    return _as(given, _combined(releases, "releases", shares, counts, n, privacy, draws))
 
 
 def _of_durations(curves: list[Any], weights: object) -> EventRow:
@@ -255,6 +262,11 @@ def _shares(weights: object, size: int) -> list[float]:
     return shares
 
 
+def _effective(parts: Sequence[CDF]) -> list[float]:
+    """Return how many draws of a population have the sampling error of each curve."""
+    return [effective_n(part.mechanism, part.n) for part in parts]
+
+
 def _precisions(releases: Sequence[CDF]) -> list[float]:
     """Return inverses of mean variances, divided by their sum; all to releases without noise."""
     deviations = [float(np.sqrt(np.mean(release.noise_deviation**2))) for release in releases]
@@ -287,9 +299,17 @@ def _combined(
     counts: NDArray[Any],
     n: int,
     privacy: Privacy,
+    draws: float,
 ) -> CDF:
-    """Return the curve with these counts, which are the sum of factor times counts over curves."""
+    """Return the curve with these counts, which are the sum of factor times counts over curves.
+
+    Its sampling error is that of so many draws, which is stated if they are fewer than n.
+    """
     counts[-1] = n  # the floating-point sum may differ from n by rounding
+    described = _described([curve.mechanism for curve in curves], counted)
+    described.pop(EFFECTIVE_N, None)
+    if draws < n * (1.0 - _ROUNDING):
+        described[EFFECTIVE_N] = draws
     deviations = (c * curve.noise_deviation for c, curve in zip(factors, curves, strict=True))
     grid = _widest([curve.grid for curve in curves])
     return CDF(
@@ -297,7 +317,7 @@ def _combined(
         counts=counts,
         n=n,
         privacy=privacy,
-        mechanism=_described([curve.mechanism for curve in curves], counted),
+        mechanism=described,
         noise_deviation=reduce(np.hypot, deviations),
         integers=_are_integers(curves, grid),
         name=curves[0].name if len({curve.name for curve in curves}) == 1 else None,

@@ -14,14 +14,17 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
 __all__ = [
+    "EFFECTIVE_N",
     "Noises",
     "check_provenance",
+    "effective_n",
     "fresh_identifier",
     "identifier_of",
     "of_lines",
     "storable",
 ]
 
+EFFECTIVE_N: Final = "effective_n"
 _IDENTIFIER_BYTES: Final = 16
 _LINES: Final = re.compile(r"(.*) ([xy]) (\d{1,18}) (\d{1,18})")
 
@@ -32,6 +35,17 @@ def check_provenance(privacy: object, mechanism: Any) -> None:
     _check.instance("mechanism", mechanism, Mapping, "must map names to parameters")
     if not isinstance(mechanism.get("name"), str):
         raise ParameterError("mechanism", dict(mechanism), "must have a name, a string")
+
+
+def effective_n(mechanism: Mapping[str, Any], n: int) -> float:
+    """Return how many draws of a population have the sampling error of F.
+
+    They are the n records, but fewer in a mean of curves whose weights are not their n.
+    """
+    stated = mechanism.get(EFFECTIVE_N, n)
+    if type(stated) not in (int, float) or not 0.0 < stated < math.inf:
+        raise ParameterError("mechanism", stated, f"must have a positive number as {EFFECTIVE_N}")
+    return min(float(stated), float(n))
 
 
 def fresh_identifier() -> str:

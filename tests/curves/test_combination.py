@@ -92,6 +92,31 @@ def test_weights(curves, weights):
     assert pooled.counts == pytest.approx(combine(curves).counts, rel=1e-12, abs=1e-12)
 
 
+def test_intervals_for_a_population_know_weights():
+    """A site of 100 records with half of the weight has half of its sampling error."""
+    rng, grid = np.random.default_rng(2), dp.Grid.uniform(0, 10, 10)
+    sites = [dp.cdf(10 * rng.random(n), grid, dp.mechanisms.NoNoise()) for n in (100, 20_000)]
+    error = math.sqrt(0.21 * (1 / 100 + 1 / 20_000)) / 2
+    both = combine(sites, [1.0, 1.0])
+    assert both.mechanism["effective_n"] == pytest.approx(0.21 / error**2)
+    low, high = both.population_share_interval(upper=3)
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    low, high = both.population_quantile_interval(0.3)
+    assert (low, high) == (2.0, 4.0)
+    few = dp.cdf(10 * rng.random(400), grid, dp.mechanisms.NoNoise()).population_mean_interval()
+    low, high = both.population_mean_interval()
+    assert high - low == pytest.approx(few.high - few.low, rel=0.05)
+    # Parts may be such means, and n as weights is the default.
+    assert "effective_n" not in combine(sites, [100, 20_000]).mechanism
+    three = combine([both, another(sites[0])]).mechanism["effective_n"]
+    assert three == pytest.approx(20_200**2 / (20_100**2 / both.mechanism["effective_n"] + 100))
+    again = average([both, combine([another(site) for site in sites], [1.0, 1.0])])
+    assert again.mechanism["effective_n"] == pytest.approx(both.mechanism["effective_n"])
+    for wrong in (0, -1.0, "400"):
+        with pytest.raises(dp.ParameterError, match="must have a positive number as effective_n"):
+            replace(both, mechanism={**both.mechanism, "effective_n": wrong})
+
+
 @pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
 def test_combined_trees_can_be_smoothed(weights):
     rng = np.random.default_rng(4)
