@@ -168,6 +168,8 @@ def plot_survival(
         Axes, or None for new ones; what the band covers; arguments of ``Axes.plot``.
     """
     ax = axes(ax, (6.4, 4.8))
+    from matplotlib.ticker import AutoLocator
+
     steps = "default" if linear else "steps-post"
     (drawn,) = ax.plot(x, curve, drawstyle=steps, **_labelled(ax, name, style))
     colour = drawn.get_color()
@@ -177,11 +179,15 @@ def plot_survival(
         _say(ax, _NOT_KNOWN)
     else:
         ax.fill_between(x, *band, step=where, label=_once(ax, covered), **look)
-    ax.set_xlim(float(x[0]), float(x[-1]))
-    ticks: Any = [place for place in ax.get_xticks() if x[0] <= place <= x[-1]]
-    ax.set_xticks(ticks)
-    thousands(ax, float(x[-1]))
     row = sum(text.get_gid() == _AT_RISK for text in ax.texts)
+    before = ax.get_xlim() if row else (math.inf, -math.inf)
+    first, last = min(before[0], float(x[0])), max(before[1], float(x[-1]))
+    if (first, last) != before:  # the ticks of a curve before may be those of a part
+        ax.set_xlim(first, last)
+        ax.xaxis.set_major_locator(AutoLocator())
+    ticks: Any = [place for place in ax.get_xticks() if first <= place <= last]
+    ax.set_xticks(ticks)
+    thousands(ax, last)
     numbers = [number for number in map(at_risk, ticks) if number] or [""]  # a row for each curve
     where_to: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
     if row == 0:

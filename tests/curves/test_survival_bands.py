@@ -167,6 +167,27 @@ def test_a_picture_of_whole_durations_has_the_numbers_at_risk_of_the_table(first
     assert all(of_table[place] == int(numbers[place]) for place in (1.0, 2.0, 5.0))
 
 
+@pytest.mark.parametrize("uppers", [(30, 10), (10, 30)])
+def test_a_picture_of_curves_over_other_grids_shows_all_of_both(uppers):
+    pytest.importorskip("matplotlib")
+    ax, each = None, {}
+    for upper in uppers:
+        durations = RNG(upper).exponential(upper / 3, 600)
+        grid = dp.Grid.uniform(0, upper, upper)
+        each[upper] = dp.survival(durations, np.ones(600), grid, dp.mechanisms.NoNoise())
+        ax = each[upper].plot(ax)
+    assert ax.get_xlim() == (0.0, 30.0)
+    ticks = [tick for tick in ax.get_xticks() if tick < each[30].end]
+    assert max(ticks) >= 20.0
+    texts = [text for text in ax.texts[1:] if text.xyann[1] == ax.texts[-1].xyann[1]]
+    ticks = [tick for tick in ticks if tick < each[uppers[1]].end]
+    assert [text.xy[0] for text in texts][: len(ticks)] == ticks
+    at_risk = each[uppers[1]].at_risk
+    assert [int(text.get_text()) for text in texts][: len(ticks)] == at_risk[
+        np.array(ticks, int)
+    ].tolist()
+
+
 def test_a_picture_has_the_curve_its_band_and_those_at_risk():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     curve = curve_of()
