@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.cdf import CDF
 from ..curves.combination import are_one_release, combine
+from ..curves.provenance import EFFECTIVE_N
 from ..errors import ParameterError
 from ..summaries.grid import Grid
 from .models.local import Local
@@ -144,7 +145,10 @@ def adapted_cdf(first: CDF, second: CDF) -> CDF:
     precisions = _precision("first", coarse), _precision("second", second)
     joined = combine([coarse, second.as_released()], precisions)
     share = precisions[0] / sum(precisions)
-    joined = replace(joined, noise_deviation=_with_chance(joined, coarse.n, second.n, share))
+    deviation = _with_chance(joined, coarse.n, second.n, share)
+    # With that, intervals for a population have all n records.
+    described = {name: of for name, of in joined.mechanism.items() if name != EFFECTIVE_N}
+    joined = replace(joined, noise_deviation=deviation, mechanism=described)
     curve = replace(_over(grid, ends, joined), integers=first.integers)
     if not first.processing == second.processing == ("isotonic()",):
         return curve

@@ -115,6 +115,17 @@ def test_the_curve_is_the_weighted_mean_and_straight_between_knots(isotonic):
     assert dp.CDF.from_json(curve.to_json()) == curve
 
 
+def test_intervals_for_a_population_count_chance_once():
+    """The deviations have that of who is in which round, beside the sampling of all records."""
+    _, first, second = both_rounds(4.0, 3, isotonic=False)
+    curve = adapted_cdf(first, second)
+    at = int(curve.knots[len(curve.knots) // 2])
+    upper, share = curve.thresholds[at], curve.counts[at] / curve.n
+    sampling = 1.96 * np.sqrt(share * (1 - share) / curve.n)
+    high = curve.population_share_interval(upper=upper).high
+    assert high - share == pytest.approx(np.hypot(curve.band()[1][at] - share, sampling), rel=1e-3)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_errors_are_as_large_as_stated(epsilon):
     """At the knots; chance of who is in which round is a large part for epsilon = 4."""
