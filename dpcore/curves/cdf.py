@@ -287,8 +287,8 @@ class CDF(Stored):
             the records are ``integers``, the place is a whole number, as if they lay evenly on the
             whole numbers of the cell. "cubic": a place within the same cell, as if F were a
             monotone cubic between thresholds (Fritsch & Carlson 1980), whose slopes follow the
-            cells beside it. "inverted_cdf": the exact generalised inverse, the least threshold tau
-            with F(tau) >= p, which is the upper end of the cell.
+            cells beside it. "inverted_cdf": the generalised inverse, the least threshold tau with
+            F(tau) >= p but for rounding, which is the upper end of the cell.
         level
             None, or the level of a confidence interval. With a level, the method returns this
             interval instead, as ``quantile_interval`` does; that of "cubic" is that of "linear".

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..privacy.guarantees import Privacy
+from .inversion import is_below
 from .shown import short
 
 __all__ = [
@@ -237,17 +238,17 @@ def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) ->
     failures together are no more frequent than the level says: only two thresholds matter, however
     many there are.
     """
-    lacking = np.flatnonzero(low < p)
-    return int(np.argmax(high >= p)), int(lacking[-1]) + 1 if lacking.size else 0
+    lacking = np.flatnonzero(is_below(low, p))
+    return int(np.argmax(~is_below(high, p))), int(lacking[-1]) + 1 if lacking.size else 0
 
 
 def reached_in_rows(
     low: NDArray[np.float64], high: NDArray[np.float64], p: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return what ``reached_in`` does for each row of (B, N) ends, (B,) each."""
-    lacking = (low < p)[:, ::-1]
+    lacking = is_below(low, p)[:, ::-1]
     last = np.where(lacking.any(axis=1), low.shape[1] - np.argmax(lacking, axis=1), 0)
-    return np.argmax(high >= p, axis=1), last
+    return np.argmax(~is_below(high, p), axis=1), last
 
 
 def from_neighbours(

@@ -239,7 +239,8 @@ class Table(Stored):
         own, other, counts = self._along(axis)
         shares = shares_within(other, lower, upper, integers=self._are_whole(axis == "y"))
         deviation = self._deviation_of(axis, own.size, shares)
-        curve = self._curve(axis, np.sum(counts * shares, axis=1), deviation)
+        cumulative = np.sum(np.cumsum(counts, axis=0) * shares, axis=1)
+        curve = self._curve(axis, cumulative, deviation)
         return replace(curve, releases=self._noise_in(axis, np.flatnonzero(shares)))
 
     def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
@@ -275,8 +276,9 @@ class Table(Stored):
         own, other, counts = self._along(axis)
         quantiles = np.full((other.size, *shares.shape), np.nan)
         unknown = np.full(own.size, np.inf)
-        for cell in np.flatnonzero(counts.sum(axis=0) >= _LEAST):
-            curve = self._curve(axis, counts[:, cell], unknown)
+        cumulative = np.cumsum(counts, axis=0)
+        for cell in np.flatnonzero(cumulative[-1] >= _LEAST):
+            curve = self._curve(axis, cumulative[:, cell], unknown)
             quantiles[cell] = curve.isotonic().quantile(shares)
         return quantiles
 
@@ -387,17 +389,18 @@ class Table(Stored):
         said, grid = (self.integers[0], self.grid.x) if of_x else (self.integers[1], self.grid.y)
         return grid.of_integers if said is None else said
 
-    def _curve(self, axis: Axis, cells: NDArray[np.float64], deviation: NDArray[np.float64]) -> CDF:
-        """Return the curve of a column from counts of its cells, with the noise in their sums.
+    def _curve(
+        self, axis: Axis, cumulative: NDArray[np.float64], deviation: NDArray[np.float64]
+    ) -> CDF:
+        """Return the curve of a column from its cumulative counts, with the noise in them.
 
         A curve ends with a whole n. The counts are scaled to it, by a factor near 1 if there are
         some records. The difference must not be put in the last cell.
         """
-        cumulative = np.cumsum(cells)
         total = float(cumulative[-1])
         n = max(1, round(total))
         if total >= _LEAST:
-            cumulative *= n / total
+            cumulative = cumulative * (n / total)
             deviation = deviation * (n / total)
         cumulative[-1] = n
         return CDF(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.cdf import CDF
 from ..curves.combination import are_one_release
-from ..curves.inversion import are_whole, crossings, places
+from ..curves.inversion import are_whole, crossings, is_below, places
 from ..curves.own_mechanism import Releases
 from ..curves.simulated_releases import Simulation, blocks
 from ..errors import ParameterError
@@ -93,7 +93,7 @@ class Released:
         """Return the shares up to each threshold, (R, N), and the cells that reach p, (R, m)."""
         shares = counts / counts[:, -1:]
         if self.curve.processing:  # a monotone curve: take the first cell that reaches p
-            cells = [np.count_nonzero(shares < probability, axis=1) for probability in p]
+            cells = [np.count_nonzero(is_below(shares, probability), axis=1) for probability in p]
             return shares, np.stack(cells, axis=1)
         return shares, np.stack([crossings(own, own[-1], p) for own in counts])
 

@@ -37,12 +37,13 @@ def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     counts[-1] += 1
     curve = curve_of(counts)
     p = np.r_[p, 0.0, 1.0, counts / counts[-1]]
-    expected = [curve.thresholds[np.flatnonzero(counts / counts[-1] >= q)[0]] for q in p]
+    least = p * (1.0 - 2.0**-48)  # but for rounding
+    expected = [curve.thresholds[np.flatnonzero(counts / counts[-1] >= q)[0]] for q in least]
     assert curve.quantile(p).tolist() == expected  # records are whole numbers
     halves = curve_of(counts, dp.Grid(curve.thresholds / 2))
     steps = halves.quantile(p, method="inverted_cdf")
     assert steps.tolist() == [each / 2 for each in expected]
-    assert np.all(halves(steps) >= p)
+    assert np.all(halves(steps) >= least)
 
 
 @settings(max_examples=60)

@@ -8,6 +8,7 @@ import pickle
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -452,3 +453,22 @@ def test_classes_of_one_release_are_refused():
     with pytest.raises(dp.ParameterError, match="positives"):
         dp.ScoreCurves.from_classes(grid, curve, dp.load(curve.to_json()))
     assert dp.ScoreCurves.from_classes(grid, curve, other).joint.releases
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounded_weights_and_parts_of_tables_move_no_quantile(seed):
+    """Medians were one value late, and the largest value was the end of the grid."""
+    rng, grid, exact = np.random.default_rng(seed), dp.Grid.integers(1, 20), dp.mechanisms.NoNoise()
+    n, weights = int(rng.integers(2, 12)), rng.integers(1, 9, 2) / 10
+    values, shares = np.sort(rng.integers(3, 9, n)), np.arange(1, n + 1) / n
+    release = partial(dp.cdf, values, grid, exact, isotonic=False)
+    beside = dp.TableGrid(grid, dp.Grid.uniform(0, 1, 3))
+    for curve in (
+        dp.average([release(), release()], weights=weights),
+        dp.combine([release(), release()], weights=weights),
+        dp.table(values, np.full(n, 0.3), beside, exact).conditional("x", 0.1, 0.6),
+    ):
+        expected = values if curve.n == n else np.repeat(values, 2)[1::2]
+        assert curve.quantile(shares).tolist() == expected.tolist()
+        low, high = curve.quantile_interval(shares)
+        assert low.tolist() == high.tolist() == expected.tolist()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ...curves.cdf import CDF
-from ...curves.inversion import Method, least_whole, within
+from ...curves.inversion import Method, is_below, least_whole, within
 from ...curves.likely_mistakes import warn_of_quantiles
 from ...curves.provenance import fresh_identifier
 from ...curves.scores import numbered
@@ -286,7 +286,7 @@ class PointwiseCDF:
         while (inside := high - low > 1).any():
             middle = (low + high) // 2
             known = self._asked(middle[inside])
-            below = inside & (known.at(middle) / self.n < shares)
+            below = inside & is_below(known.at(middle) / self.n, shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
         result: float | NDArray[np.float64] = float_or_array(self._places(high, shares, method))
         warn_of_quantiles(self.grid, shares, high)
