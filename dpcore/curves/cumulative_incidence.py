@@ -315,9 +315,10 @@ class CumulativeIncidence(EventRow):
         """Return the ends of intervals that reach so many errors on either side, (K, N) each."""
         reach, shares = width * errors, self._incidence_of(self.row.counts)
         middle = _transformed(shares, self.n)
-        low = np.minimum(-np.expm1(-np.exp(middle - reach)), shares)
-        high = np.maximum(-np.expm1(-np.exp(middle + reach)), shares)
-        return Interval(self._given(low), self._given(high))
+        ends = (-np.expm1(-np.exp(middle + sign * reach)) for sign in (-1, 1))
+        # Without any error, a share near 0 or 1 is exact.
+        low, high = (np.where(errors > 0.0, end, shares) for end in ends)
+        return Interval(*map(self._given, (np.minimum(low, shares), np.maximum(high, shares))))
 
     def _released_row(self) -> tuple[CDF, Releases | None]:
         return self.row, self.mechanism

@@ -595,7 +595,10 @@ class Survival(EventRow):
     def _band_of(self, width: float, scale: _Scale) -> Interval[Reals]:
         """Return the ends of intervals that reach so many errors on either side, (N,) each."""
         survival, reach = self._survival_of(self.row.counts), width * scale.errors
-        ends = scale.back(scale.middle - reach), scale.back(scale.middle + reach), survival
+        ends = [survival]
+        for sign in (-1, 1):  # without any error, survival near 0 or 1 is exact
+            end = scale.back(scale.middle + sign * reach)
+            ends.append(np.where(scale.errors > 0.0, end, survival))
         low, high = np.min(ends, axis=0), np.max(ends, axis=0)
         known = np.isfinite(self._given(survival))
         return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
