@@ -1187,7 +1187,9 @@ class CDF(Stored):
     def _noise_of_mean(self, place: NDArray[np.float64]) -> float:
         """Return the largest deviation of a mean. The noise of F_k has the width of a cell."""
         share, steps = self._monotone().counts / self.n, np.diff(place)
-        of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
+        of_n = np.zeros(share.size)  # where no record is, also if its error is not known
+        np.multiply(np.abs(share), self.noise_deviation[-1], out=of_n, where=share != 0.0)
+        of_share = (self.noise_deviation + of_n) / self.n
         return float(np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps))
 
     def _simulated_noise_of_mean(

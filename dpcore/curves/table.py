@@ -216,7 +216,7 @@ class Table(Stored):
         -------
         CDF
             As from ``marginal``. Its n is the released number of records in the range, rounded, and
-            at least 1.
+            at least 1. If there is less than half a record, the error of the curve is infinite.
 
         Raises
         ------
@@ -402,6 +402,8 @@ class Table(Stored):
         if total >= _LEAST:
             cumulative = cumulative * (n / total)
             deviation = deviation * (n / total)
+        else:  # no record tells where the one of n is
+            deviation = np.full(cumulative.size, np.inf)
         cumulative[-1] = n
         return CDF(
             grid=self.grid.x if axis == "x" else self.grid.y,

@@ -431,3 +431,22 @@ def test_pictures():
     assert exact([[3]], dp.TableGrid(dp.Grid([1]), dp.Grid([2]))).plot().get_ylim() == (1, 2)
     own = plt.subplots()[1]
     assert RAW.plot(own, cmap="Reds", norm=LogNorm(1, 100)) is own
+
+
+def test_a_range_without_records_tells_nothing():
+    """Its one record lay in the last cell, for sure."""
+    grid = dp.TableGrid(dp.Grid.integers(1, 9), dp.Grid([0.5, 1.0], lower=0.0))
+    curve = dp.table([2, 3, 3], [0.1, 0.1, 0.1], grid, NoNoise()).conditional("x", 0.5, 1.0)
+    assert curve.n == 1
+    assert curve.quantile_interval(0.5) == (1.0, 9.0)
+    assert curve.mean_interval() == (1.0, 9.0)
+
+
+def test_means_of_marginals_with_unknown_noise_have_intervals():
+    """They were not a number where the first cells are empty."""
+    grid = dp.TableGrid(dp.Grid.integers(1, 9), dp.Grid([0.5, 1.0], lower=0.0))
+    table = dp.table(np.arange(4, 10), np.full(6, 0.3), grid, Hierarchy(20.0), rng=RNG(1))
+    curve = table.marginal("x")
+    assert curve.counts[0] == 0.0
+    assert np.isinf(curve.noise_deviation).all()
+    assert curve.mean_interval() == curve.population_mean_interval() == (1.0, 9.0)
