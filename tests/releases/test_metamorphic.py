@@ -174,6 +174,9 @@ def test_empty_cells_between_whole_numbers(case, seed):
     assert_same(*map(without_zero, found), PER_CELL | of_population(reads) | {"quantile, cubic"})
 
 
+EVENLY = "mean", "std", "trimmed_mean", "conditional_mean", "share", "sample"
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_cells_cut_in_two(seed):
     """Records that lie evenly in both halves of their cells."""
@@ -185,14 +188,28 @@ def test_cells_cut_in_two(seed):
         records = Records(x, np.tile(rng.integers(0, 2, 12), 2), np.tile(rng.random(12), 2))
         records.label[:2] = records.label[12:14] = 0, 1
         first, second = (curve_of(records, each) for each in (cells, halves))
-        names = {"mean", "std", "trimmed_mean", "conditional_mean", "share", "sample"}
-        reads = {name: CURVE[name] for name in names} | AMOUNTS
+        reads = {name: CURVE[name] for name in EVENLY} | AMOUNTS
         assert_same(*(read(reads, each) for each in (first, second)), {"quantile_ratio_interval"})
         np.testing.assert_allclose(first.quantile(SHARES), second.quantile(SHARES))
         for make in (roc_of, pair_of(curve_of)):
             one, two = (make(records, each) for each in (cells, halves))
             if make is roc_of:
                 assert one.auc == pytest.approx(two.auc)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whole_numbers_that_lie_evenly_in_wide_cells(seed):
+    """Also in the first cell, which includes its lower end."""
+    numbers = np.arange(2, 11)  # three in each cell
+    x = np.repeat(numbers, np.repeat(np.add(RNG(seed).integers(0, 3, 3), [seed % 2, 1, 0]), 3))
+    each = dp.cdf(x, dp.Grid.integers(2, 10), EXACT)
+    wide = dp.cdf(x, dp.Grid([4, 7, 10], lower=2), EXACT, integers=True)
+    assert wide(2) == pytest.approx(each(2))
+    p = [*SHARES, *np.arange(1, len(x)) / len(x)]
+    assert wide.quantile(p).tolist() == each.quantile(p).tolist()
+    np.testing.assert_allclose(wide.histogram(PLACES)[0], each.histogram(PLACES)[0])
+    reads = {name: CURVE[name] for name in EVENLY} | AMOUNTS
+    assert_same(*(read(reads, curve) for curve in (each, wide)), {"quantile_ratio_interval"})
 
 
 # --- mirrors
@@ -352,6 +369,10 @@ def test_shares_near_0_and_1(seed):
             assert low == (ends[0] if method == "inverted_cdf" else curve.grid.lower)
             width = 0.0 if cells.kind == "whole" or method == "inverted_cdf" else 4.0
             assert first - width <= least <= first
+        for method in METHODS:  # values of the population may be anywhere beyond those of records
+            lows, highs = curve.population_quantile_interval([0, 1], method=method)
+            assert lows[0] == curve.grid.lower
+            assert highs[1] == ends[-1]
         assert of.lorenz_curve(curve, [0, 1]).tolist() == [0, 1]
         assert of.trimmed_mean(curve, 0, 1) == pytest.approx(curve.mean())
         assert of.conditional_mean(curve) == pytest.approx(curve.mean())
@@ -378,6 +399,10 @@ def test_parts_make_the_whole(case, seed):
         parts = [make(records[some], cells) for some in (slice(half), slice(half, None))]
         whole = make(records, cells)
         assert_same(read(reads, whole), read(reads, dp.combine(parts)), of_simulation(case, reads))
+        if case == "curve":
+            of_parts = [part.as_released() for part in (whole, make(records, cells))]
+            weighted = dp.average(of_parts, weights=np.array([1, 2 + seed]) / 10)
+            assert_same(read(reads, whole), read(reads, weighted))
 
 
 def of_simulation(case, reads):
