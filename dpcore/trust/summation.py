@@ -15,7 +15,7 @@ from ..errors import DtypeError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.guarantees import Neighbours, with_rho
 from ..privacy.spending import releasing
-from .functions.function import Function, check_function
+from .functions.function import Function, check_function, checked_values
 from .protocol.released_sums import ReleasedSum
 from .protocol.trust_models import Bounded, Summing, names_of
 
@@ -90,7 +90,7 @@ def vector_sum(
     noise = trust.sum_noise(function, neighbours)
     _check_number(trust, given.shape[0], neighbours)
     if given.shape[0]:
-        noise.added_up(function, given[:1], source(None))  # refuses values of another shape
+        checked_values(function, given[:1])  # refuses another shape before the charge
     rows = max(1, _NUMBERS // function.size)
     starts = range(0, given.shape[0], rows)
     own, *streams = stream.spawn(1 + len(starts))

@@ -169,8 +169,12 @@ def check_function(argument: str, function: object) -> None:
 
 
 def checked_values(function: Function, records: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of a function, whose bound holds for the shape (n, d) alone."""
-    values = function.values(records)
+    """Return the values of a function, whose bound holds for the shape (n, d) alone.
+
+    NumPy says nothing: its warnings would tell of a record, and some users make them errors.
+    """
+    with np.errstate(all="ignore"):
+        values = function.values(records)
     if np.shape(values) != (records.shape[0], function.size):
         what = f"must return (n, {function.size}) values for n records"
         raise ParameterError("function", type(function).__name__, what)
