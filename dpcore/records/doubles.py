@@ -68,41 +68,22 @@ def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chu
 
 
 def numbers_of(argument: str, given: Any, requirement: str = REQUIREMENT) -> NDArray[Any]:
-    """Return real numbers, of any shape, as the doubles or float32 that curves have of them.
+    """Return an array or lists of real numbers, of any shape, as the doubles or float32 of curves.
 
     Whether they are refused depends on types alone. NumPy makes one type for all of them, such as
     doubles for 2^53 + 1 beside 0.5. Where that may have rounded one, they are read one by one, so
-    that the type of one record rounds no other; tables are read column by column.
+    that the type of one record rounds no other. ``Column.numbers`` reads tables, too.
     """
     _check.unmasked(argument, given)
-    columns = _columns(given)
-    types = {getattr(column, "dtype", None) for column in columns}
-    if len(types) > 1:
-        return np.stack([numbers_of(argument, one, requirement) for one in columns], axis=1)
     array = _check.array(argument, in_kind(given), "biufO", requirement)
     # NumPy makes no float of fewer bits for an integer that it could round.
     may_be_rounded = array.dtype.kind == "f" and array.dtype.itemsize >= 8
-    is_made = may_be_rounded and not all(map(_is_float, types))
-    if is_made and (np.abs(array) >= _EXACT).any():
+    if may_be_rounded and not hasattr(given, "dtype") and (np.abs(array) >= _EXACT).any():
         array = np.asarray(given, object)
     if array.dtype in (np.float64, np.float32):
         return array
     made = [np.zeros(0), *chunks(array.reshape(-1), argument, requirement)]
     return np.concatenate(made).reshape(array.shape)
-
-
-def _columns(given: Any) -> list[Any]:
-    """Return the columns of a table of pandas or polars; anything else is one column."""
-    if hasattr(given, "get_columns"):
-        return list(given.get_columns())
-    if not hasattr(given, "iloc") or given.ndim < 2:
-        return [given]
-    return [given.iloc[:, at] for at in range(given.shape[1])]  # two may have one name
-
-
-def _is_float(kind: object) -> bool:
-    """Return whether a type of NumPy, pandas or polars has only floats, by its name."""
-    return str(kind).lower().startswith(("float", "double"))
 
 
 def in_kind(given: Any) -> Any:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..records.column import Column
-from ..records.doubles import numbers_of
 from ..records.labels import Label, places
 from .group_counts import labels_of
 
@@ -50,7 +49,7 @@ def class_probabilities(y_true: Any, y_prob: Any, labels: tuple[Label, ...]) -> 
         one.check_in_memory()
     column.check_index(rows)
     _check_order_of_columns(rows, labels)
-    probabilities = numbers_of("y_prob", y_prob)
+    probabilities = rows.numbers()
     place, is_missing = places(column, labels, "classes")
     if probabilities.shape != (place.size, len(labels)):
         shape = f"({place.size}, {len(labels)})"

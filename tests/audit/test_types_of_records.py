@@ -12,12 +12,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpcore as dp
 from dpcore import trust
 from dpcore.papers.priroc import score_curves_at_medians
-from dpcore.records.doubles import numbers_of
+from dpcore.records.column import Column
 from dpcore.releases.bounds_around_zero import symmetric_bounds
 
 RNG = np.random.default_rng
@@ -269,25 +270,42 @@ def test_one_record_rounds_no_confidence_of_another(make):
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
 def test_rows_of_floats_of_one_kind_are_as_they_are(kind):
     rows = [[kind(0.5), kind(np.inf)], [kind(np.nan), kind(0.25)]]
-    assert np.array_equal(numbers_of("rows", rows), np.array(rows, float), equal_nan=True)
+    assert np.array_equal(Column.of(rows).numbers(), np.array(rows, float), equal_nan=True)
 
 
 def test_text_among_rows_is_refused_in_the_same_words_whatever_else_is_there():
     told = set()
     for other in (1, 10**30, 0.5):
         with pytest.raises(dp.DtypeError) as caught:
-            numbers_of("rows", [["a", other], [1, 2]])
+            Column.of([["a", other], [1, 2]], "rows").numbers()
         told.add(str(caught.value))
     for other in (b"b", b"\xff"):
         with pytest.raises(dp.DtypeError, match="must hold real numbers; got objects"):
-            numbers_of("rows", [["a", other], [1, 2]])
+            Column.of([["a", other], [1, 2]], "rows").numbers()
     assert told == {"rows must hold real numbers; got objects of type str"}
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_columns_of_several_types_are_read_one_by_one(make):
     table = make({"a": [FAR, 1], "b": [0.5, 2.0**60], "c": [True, False]})
-    assert numbers_of("rows", table).tolist() == [[FAR + 1, 0.5, 1.0], [1.0, 2.0**60, 0.0]]
+    assert Column.of(table).numbers().tolist() == [[FAR + 1, 0.5, 1.0], [1.0, 2.0**60, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pl.DataFrame,
+        pa.table,
+        lambda columns: pd.DataFrame(columns, dtype="Int64"),
+        lambda columns: pl.Series(columns["a"]),
+        lambda columns: pa.array(columns["a"]),
+        lambda columns: pd.Series(columns["a"], dtype="Int64"),
+    ],
+)
+def test_a_missing_value_rounds_no_other(make):
+    found = Column.of(make({"a": [FAR, None], "get_columns": [1, None]})).numbers()
+    assert found.reshape(2, -1)[0, 0] == FAR + 1
+    assert np.isnan(found[1]).all()
 
 
 class Floats(pd.DataFrame):
@@ -299,4 +317,4 @@ class Floats(pd.DataFrame):
 
 
 def test_large_floats_of_a_table_are_not_read_as_objects():
-    assert numbers_of("rows", Floats({"a": [0.5], "b": [2.0**60]})).tolist() == [[0.5, 2.0**60]]
+    assert Column.of(Floats({"a": [0.5], "b": [2.0**60]})).numbers().tolist() == [[0.5, 2.0**60]]

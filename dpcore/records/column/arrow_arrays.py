@@ -72,6 +72,14 @@ class _ArrowColumn(Column):
         return [str(name) for name in names] if isinstance(names, Iterable) else ()
 
     @property
+    def columns(self) -> Sequence[Column]:
+        if self._exported is not self.values:  # of another library
+            return ()
+        if not hasattr(self.values, "column_names"):
+            return [self]
+        return [Column.of(one, self.argument) for one in self.values.columns]
+
+    @property
     def text_type(self) -> type | None:
         kind = getattr(self._array, "type", None)
         name = str(getattr(kind, "value_type", kind))

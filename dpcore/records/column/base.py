@@ -168,6 +168,11 @@ class Column(ABC):
         return ()
 
     @property
+    def columns(self) -> Sequence[Column]:
+        """The columns of a table; of one column, itself; none of what NumPy reads as an array."""
+        return ()
+
+    @property
     def index(self) -> Any:
         """The index of a column or a table of pandas; None of all others."""
         return None
@@ -330,6 +335,28 @@ class Column(ABC):
             pieces.append(spread)
         joined: Chunk = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0), *pieces])
         return joined
+
+    def numbers(self, requirement: str = doubles.REQUIREMENT) -> NDArray[Any]:
+        """Return numbers of any shape, (n, d) of a table, with NaN for missing values.
+
+        A table is read column by column: the type of one, or a missing value, rounds no other.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"a": [2**53 + 1, 1], "b": [0.5, None]})
+        >>> [[int(place) for place in column[:1]] for column in Column.of(table).numbers().T]
+        [[9007199254740994], [0]]
+        """
+        self.check_in_memory()
+        columns = self.columns
+        kinds = {column.type_name.lower() for column in columns}
+        is_of_floats = len(kinds) == 1 and kinds.pop().startswith(_FLOATS)
+        if is_of_floats or not columns:
+            values = np.asarray(self.values) if is_of_floats else self.values
+            return doubles.numbers_of(self.argument, values, requirement)
+        read = [column.joined(requirement=requirement) for column in columns]
+        return read[0] if columns[0] is self else np.stack(read, axis=1)
 
     def as_labels(self, part: Part) -> NDArray[Any]:
         """Return the present values of a part, to be compared with labels."""

@@ -48,6 +48,13 @@ class _PandasColumn(Column):
         return [str(name) for name in getattr(self.values, "columns", ())]
 
     @property
+    def columns(self) -> Sequence[Column]:
+        if not hasattr(self.values, "iloc") or self.values.ndim == 1:
+            return [self]
+        places = range(self.values.shape[1])  # two columns may have one name
+        return [Column.of(self.values.iloc[:, at], self.argument) for at in places]
+
+    @property
     def index(self) -> Any:
         return getattr(self.values, "index", None) if hasattr(self.values, "iloc") else None
 

@@ -40,6 +40,12 @@ class _PolarsColumn(Column):
         return list(getattr(self.values, "columns", ()))
 
     @property
+    def columns(self) -> Sequence[Column]:
+        if not hasattr(self.values, "get_columns"):
+            return [self]
+        return [Column.of(one, self.argument) for one in self.values.get_columns()]
+
+    @property
     def categories(self) -> Sequence[str] | None:
         """Those of an Enum. Other categories may have been made from the data."""
         dtype: Any = getattr(self.values, "dtype", None)

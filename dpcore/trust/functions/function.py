@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ... import _check
 from ...errors import DpcoreError, FormatError, MissingValueError, ParameterError, shown
 from ...records.column import Column
-from ...records.doubles import numbers_of
 from .bounds import Bound
 
 __all__ = ["MOST_BITS", "Function", "check_function", "checked_values", "function_from"]
@@ -108,8 +107,7 @@ class Function(ABC):
         >>> Identity(0, 1).records([0.25, 0.5]).shape
         (2, 1)
         """
-        Column.of(given, argument).check_in_memory()
-        array = numbers_of(argument, given, _NUMBERS)
+        array = Column.of(given, argument).numbers(_NUMBERS)
         if array.ndim == 1:
             array = array[:, np.newaxis]
         if array.ndim != 2 or array.shape[1] < self.numbers:
