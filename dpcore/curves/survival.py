@@ -333,7 +333,7 @@ class Survival(EventRow):
         -------
         Interval
             Where the ends of ``band`` fall to 1 - p (Brookmeyer & Crowley 1982). An upper end that
-            is not reached up to ``end`` is NaN, or NaT.
+            is not reached up to ``end`` is NaN, or NaT; so is that of a population's last event.
 
         Raises
         ------
@@ -355,6 +355,8 @@ class Survival(EventRow):
             np.reshape([self._reached(end, 1.0 - share) for share in shares.ravel()], shares.shape)
             for end in band
         ]
+        if of == "population":  # it may have later events than all records of a sample
+            ends[1][shares == 1.0] = np.nan
         return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
 
     def restricted_mean_interval(

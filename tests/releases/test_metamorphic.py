@@ -347,7 +347,7 @@ def test_readings_rise(mechanism, seed):
         for ends in (
             curve.band(),
             curve.share_interval(upper=places),
-            *roc.precision_recall_band()[:0],
+            roc.precision_recall_band(),
         ):
             assert np.all((np.array(ends) >= 0) & (np.array(ends) <= 1))
 
@@ -375,6 +375,7 @@ def test_shares_near_0_and_1(seed):
         assert of.conditional_mean(curve) == pytest.approx(curve.mean())
         assert curve.share() == curve.share(upper=np.inf) == curve.share(lower=-np.inf) == 1
         survival = survival_of(records, cells)
+        assert np.isnan(survival.quantile_interval(1.0, of="population").high)
         assert survival.quantile(0) == curve.grid.lower
         assert survival.restricted_mean(curve.grid.lower) == curve.grid.lower
 
