@@ -6,7 +6,7 @@ import importlib
 import math
 import numbers
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from types import ModuleType, UnionType
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import DtypeError, MissingExtraError, ParameterError, Words, shown
 
 __all__ = [
+    "MOST_NOISY",
     "array",
     "array_itself",
     "bounds",
@@ -48,8 +49,9 @@ __all__ = [
     "unweighted",
 ]
 
+# Far above any count and any noise; fourth powers and their sums are doubles.
+MOST_NOISY: Final = 1e70
 _MOST_TOTAL: Final = 2.0**62
-_MOST_NOISY: Final = 1e140  # sums of squares of as many as fit in memory are doubles
 _NO_NUMBER: Final = (bool, np.bool_, np.timedelta64)
 _MOST_BITS: Final = 8192  # Python does not write out more than 4300 digits
 _MOST_OF_RANGE: Final = 2**24  # unlike other containers, a range may be longer than any memory
@@ -246,7 +248,7 @@ def path(argument: str, value: object, requirement: str) -> str:
 
 def is_masked(value: object) -> bool:
     """Return whether an array, or one that is a row or a number in a list, has masked entries."""
-    level: list[Any] = [value]
+    level: Sequence[Any] = [value]
     for _ in range(3):  # a list, its rows, and their numbers
         kinds = set(map(type, level))
         if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
@@ -256,8 +258,8 @@ def is_masked(value: object) -> bool:
                 return True
         if not any(issubclass(kind, list | tuple) for kind in kinds):
             return False
-        lists = (item for item in level if isinstance(item, list | tuple))
-        level = list(chain.from_iterable(lists))
+        lists = [item for item in level if isinstance(item, list | tuple)]
+        level = lists[0] if len(lists) == 1 else list(chain.from_iterable(lists))
     return False
 
 
@@ -355,16 +357,16 @@ def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     finite_entries = np.isfinite(entries)
     if not finite_entries.all():
         raise ParameterError(argument, entries[~finite_entries][0], "must be finite")
-    if max(entries.max(initial=0.0), -entries.min(initial=0.0)) > _MOST_NOISY:
-        raise ParameterError(argument, "larger entries", f"must be within +-{_MOST_NOISY:g}")
+    if max(entries.max(initial=0.0), -entries.min(initial=0.0)) > MOST_NOISY:
+        raise ParameterError(argument, "larger entries", f"must be within +-{MOST_NOISY:g}")
     return entries
 
 
 def cumulative_total(argument: str, value: object) -> float:
     """Return the number of records of released cumulative counts, positive and as limited."""
     total = finite(argument, value)
-    if not 0.0 < total <= _MOST_NOISY:
-        raise ParameterError(argument, value, f"must be positive, and at most {_MOST_NOISY:g}")
+    if not 0.0 < total <= MOST_NOISY:
+        raise ParameterError(argument, value, f"must be positive, and at most {MOST_NOISY:g}")
     return total
 
 

@@ -59,7 +59,7 @@ ABSENT: Final = object()  # stands for what is not written
 
 _Fields = Mapping[str, Any]  # what a file has for the fields of a result
 
-MOST: Final = 1e70  # far above any count and any noise; fourth powers and their sums are doubles
+MOST: Final = _check.MOST_NOISY
 _BEYOND: Final = {repr(number): number for number in (math.inf, -math.inf, math.nan)}
 _TIMES: Final = {"time": "M8[us]", "duration": "m8[us]"}
 _GRIDS: Final = {  # the fields that a grid of each kind has, and may have

@@ -400,6 +400,12 @@ def test_shares_of_bins_are_not_negative():
         dp.load(json.dumps(data))
 
 
+def test_larger_shares_of_bins_than_files_may_have_are_refused():
+    bins = RESULTS["reliability without its curves"].bins
+    with pytest.raises(dp.ParameterError, match="positives must be within"):
+        replace(bins, positives=np.full_like(bins.positives, 1e71))
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     ("name", "places", "value", "read"),
