@@ -23,7 +23,7 @@ from ..planning.most_accurate import most_accurate
 from ..privacy.allowance import Allowance
 from ..privacy.budgets import Budget
 from ..privacy.spending import called
-from ..records.atomic import check_writable, write_together
+from ..records.atomic import absolute, check_writable, write_together
 from ..records.files import Column as FileColumn
 from ..records.files import FileError, Format, record_batches
 from ..records.folders import HIDDEN
@@ -124,13 +124,14 @@ def class_of(name: str, *variants: str) -> type[dpcore.mechanisms.Mechanism]:
     chosen = registered(name)
     module, colon, member = name.partition(":")
     if chosen is None and colon and module[:1] not in ("", "."):
-        sys.path.insert(0, os.getcwd())  # as Python does for ``-m``
+        here = str(absolute(Path()))
+        sys.path.insert(0, here)  # as Python does for ``-m``
         try:
             chosen = getattr(importlib.import_module(module), member)
         except (ImportError, AttributeError) as error:
             raise UsageError(f"--mechanism: there is no {name}: {error}") from error
         finally:
-            sys.path.remove(os.getcwd())
+            sys.path.remove(here)
     if chosen is None or not takes_a_budget(chosen):
         known = ", ".join([*mechanism_names(), *variants])
         what = f"must be best, {known}, or module:Class"
@@ -168,9 +169,9 @@ def check_picture(flag: str, path: Path) -> None:
 
 def check_beside_budget(flag: str, path: Path, budget: Path) -> None:
     """Refuse to write over a budget, or over what SQLite makes and removes beside it."""
-    whole = os.path.realpath(budget)
+    whole = _real(budget)
     beside = (whole + ending for ending in ("-journal", "-wal", "-shm"))
-    if _is_same(path, budget) or os.path.realpath(path) in beside:
+    if _is_same(path, budget) or _real(path) in beside:
         raise UsageError(f"{flag} {str(path)!r} is the budget, and would be written over it")
 
 
@@ -256,19 +257,32 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
     """Return the option that named a file or its folder."""
     if "out" in options:  # options of a study
         is_study = (options.study or "").startswith(file)
-        out = options.out and os.path.abspath(options.out)
-        is_out = out is not None and Path(os.path.abspath(file)).is_relative_to(out)
+        out = options.out
+        is_out = out is not None and _rooted(file).is_relative_to(_rooted(out))
         return "--out" if is_out and not is_study else "FILE"
     for name in ("budget", "json", "plot", "html", "picture"):  # the budget is opened first
         given = getattr(options, name, None)
-        if given is not None and os.path.abspath(given) == os.path.abspath(file):
+        if given is not None and _rooted(given) == _rooted(file):
             return f"--{name}"
     return "FILE"
 
 
+def _rooted(path: str | Path) -> Path:
+    """Return an absolute path; as it is where the folder of the process is gone."""
+    try:
+        return Path(os.path.abspath(path))
+    except FileNotFoundError:
+        return Path(path)
+
+
+def _real(path: Path) -> str:
+    """Return the path of the file that a path leads to."""
+    return os.path.realpath(absolute(path))
+
+
 def _is_within(path: Path, folder: Path) -> bool:
     """Return whether a file would be one of the files of a folder; hidden ones are not."""
-    whole, file = os.path.realpath(folder), os.path.realpath(path)
+    whole, file = _real(folder), _real(path)
     if not os.path.isdir(whole) or os.path.commonpath([whole, file]) != whole:
         return False
     return not any(part.startswith(HIDDEN) for part in Path(os.path.relpath(file, whole)).parts)
@@ -278,4 +292,4 @@ def _is_same(first: Path, second: Path) -> bool:
     try:
         return first.samefile(second)
     except OSError:  # one of the files does not exist yet
-        return os.path.realpath(first) == os.path.realpath(second)
+        return _real(first) == _real(second)

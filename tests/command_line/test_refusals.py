@@ -353,3 +353,26 @@ def test_times_with_a_zone_need_bounds_with_one(refused):
 )
 def test_what_is_wrong_with_the_line_is_said_in_plain_words(refused, argv, words):
     assert refused(*argv.split()).startswith(words)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the folder of a process")
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["cdf", "FILE", "--epsilon", "1", "--budget", "b.json"], "--budget 'b.json' cannot be"),
+        (["cdf", "FILE", "--epsilon", "1", "--json", "o.json"], "--json 'o.json' cannot be"),
+        (["cdf", "FILE", "--epsilon", "1", "--mechanism", "own:Own"], "FILE '.' cannot be found"),
+        (["cdf", "t.csv", "--epsilon", "1"], "FILE 't.csv' cannot be"),
+        (["study", "own.py", "--out", "own"], "FILE 'own.py' cannot be"),
+        (["study", "bounds", "--out", "own", "--workers", "1"], "--out 'own' cannot be found"),
+    ],
+)
+def test_relative_paths_where_the_folder_is_gone(tables, argv, said, capsys, monkeypatch):
+    file, gone = str(tables / "t.csv"), tables / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    argv = [file if word == "FILE" else word for word in argv]
+    columns = ["--column", "x", "--lower", "0", "--upper", "1"] if argv[0] == "cdf" else []
+    assert cli.main([*argv, *columns]) == 2
+    assert capsys.readouterr().err.startswith(f"dpcore: error: {said}")
