@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import _check, studies
+from ..records.atomic import absolute
 from ..studies import Results, Study, StudyError, files
 from .arguments import UsageError
 from .options import Command, given, option
@@ -69,6 +70,7 @@ def _start_workers(workers: int) -> None:
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or workers == 0 or joblib.effective_n_jobs(workers) == 1:
         return
+    absolute(Path())  # where workers start
     parallel = joblib.Parallel(workers, return_as="generator")
     listened = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -365,6 +365,7 @@ def test_what_is_wrong_with_the_line_is_said_in_plain_words(refused, argv, words
         (["cdf", "t.csv", "--epsilon", "1"], "FILE 't.csv' cannot be"),
         (["study", "own.py", "--out", "own"], "FILE 'own.py' cannot be"),
         (["study", "bounds", "--out", "own", "--workers", "1"], "--out 'own' cannot be found"),
+        (["study", "bounds", "--workers", "2"], "FILE '.' cannot be found"),
     ],
 )
 def test_relative_paths_where_the_folder_is_gone(tables, argv, said, capsys, monkeypatch):
