@@ -118,6 +118,14 @@ def drawn(seed, cells):
 # Kinds are "place", "length", its "root", "share" and "count".
 
 
+def of_kinds(**kinds):
+    return {name: (kind, read) for kind, reads in kinds.items() for name, read in reads.items()}
+
+
+def each(reader, *names):
+    return {name: reader(name) for name in names}
+
+
 def own(name, *given, **named):
     """Read an attribute, or call a method."""
 
@@ -155,9 +163,8 @@ def between(name):
 
 def of_methods(name):
     def read(curve, line, level):
-        if name.endswith("interval"):
-            return [getattr(curve, name)(SHARES, level, method=method) for method in METHODS]
-        return [curve.quantile(SHARES, method=method) for method in METHODS]
+        given = (SHARES, level) if name.endswith("interval") else (SHARES,)
+        return [getattr(curve, name)(*given, method=method) for method in METHODS]
 
     return read
 
@@ -170,19 +177,24 @@ def of_both(name, reads):
     }
 
 
-def with_kind(kind, reads):
-    return {name: (kind, read) for name, read in reads.items()}
+def functions(*of_results, given=()):
+    """Call functions of a result, or of a pair."""
+
+    def reader(function):
+        has_level = "level" in inspect.signature(function).parameters
+
+        def read(result, line, level):
+            results = result if isinstance(result, list) else [result]
+            return function(*results, *given, **({"level": level} if has_level else {}))
+
+        return read
+
+    return {function.__name__: reader(function) for function in of_results}
 
 
 def histograms(curve, line, level):
     known = np.isfinite(curve.grid.start)
     return [curve.histogram(bins)[0] for bins in (None, line(PLACES), *([3] if known else []))]
-
-
-def of_function(function, *given, **named):
-    if "level" in inspect.signature(function).parameters:
-        return lambda curve, line, level: function(curve, *given, level=level, **named)
-    return lambda curve, line, level: function(curve, *given, **named)
 
 
 def conditional_means(curve, line, level):
@@ -191,115 +203,73 @@ def conditional_means(curve, line, level):
     return [of.conditional_mean(curve, **end) for end in ends]
 
 
-CURVE = {
-    **with_kind(
-        "share",
-        {
-            "__call__": at("__call__", PLACES),
-            "share": between("share"),
-            "share_interval": between("share_interval"),
-            "population_share_interval": between("population_share_interval"),
-            "standard_error": own("standard_error"),
-            "band": at_level("band"),
-            "band_of_deviations": own("band_of_deviations", 2.0, 1.0),
-        },
-    ),
-    **with_kind(
-        "place",
-        {
-            "quantile": of_methods("quantile"),
-            "quantile_interval": of_methods("quantile_interval"),
-            "population_quantile_interval": of_methods("population_quantile_interval"),
-            "quantile, cubic": own("quantile", SHARES, method="cubic"),
-            "mean": own("mean"),
-            "mean_interval": at_level("mean_interval"),
-            "population_mean_interval": at_level("population_mean_interval"),
-            "thresholds": own("thresholds"),
-            "sample": lambda curve, line, level: curve.sample(9, RNG(1)),
-            "trimmed_mean": of_function(of.trimmed_mean, 0.1, 0.65),
-            "conditional_mean": conditional_means,
-        },
-    ),
-    **with_kind(
-        "length",
-        {
-            "std": own("std"),
-            "interquartile_range": of_function(of.interquartile_range),
-            "interquartile_range_interval": of_function(of.interquartile_range_interval),
-        },
-    ),
-    "histogram": ("count", histograms),
-}
-AMOUNTS = with_kind(
-    "share",
-    {
-        "gini": of_function(of.gini),
-        "lorenz_curve": of_function(of.lorenz_curve, SHARES),
-        "quantile_ratio": of_function(of.quantile_ratio),
-        "quantile_ratio_interval": of_function(of.quantile_ratio_interval),
+CURVE = of_kinds(
+    share={
+        "__call__": at("__call__", PLACES),
+        **each(between, "share", "share_interval", "population_share_interval"),
+        "standard_error": own("standard_error"),
+        "band": at_level("band"),
+        "band_of_deviations": own("band_of_deviations", 2.0, 1.0),
+    },
+    place={
+        **each(of_methods, "quantile", "quantile_interval", "population_quantile_interval"),
+        "quantile, cubic": own("quantile", SHARES, method="cubic"),
+        **each(own, "mean", "thresholds"),
+        **each(at_level, "mean_interval", "population_mean_interval"),
+        "sample": lambda curve, line, level: curve.sample(9, RNG(1)),
+        **functions(of.trimmed_mean, given=(0.1, 0.65)),
+        "conditional_mean": conditional_means,
+    },
+    length={
+        "std": own("std"),
+        **functions(of.interquartile_range, of.interquartile_range_interval),
+    },
+    count={"histogram": histograms},
+)
+AMOUNTS = of_kinds(
+    share={
+        **functions(of.gini, of.quantile_ratio, of.quantile_ratio_interval),
+        **functions(of.lorenz_curve, given=(SHARES,)),
     },
 )
-EVENTS = {
-    **with_kind("count", {name: own(name) for name in ("at_risk", "events", "censored")}),
-    **with_kind(
-        "share",
-        {
-            "__call__": at("__call__", PLACES),
-            "survival": own("survival"),
-            **of_both("band", partial(at_level, "band")),
-        },
-    ),
-    **with_kind("place", {name: own(name) for name in ("times", "end")}),
-}
-SURVIVAL = {
-    **EVENTS,
-    **with_kind(
-        "share",
-        {
-            "cumulative_hazard": own("cumulative_hazard"),
-            **of_both("interval", partial(at, "interval", PLACES)),
-        },
-    ),
-    **with_kind(
-        "place",
-        {
-            "median": own("median"),
-            "quantile": own("quantile", SHARES),
-            **of_both("quantile_interval", partial(at_level, "quantile_interval", p=SHARES)),
-            "restricted_mean": at("restricted_mean", TIMES, by_one=True),
-            **of_both(
-                "restricted_mean_interval",
-                partial(at, "restricted_mean_interval", TIMES, by_one=True),
-            ),
-        },
-    ),
-}
-INCIDENCE = {**EVENTS, "incidence": ("share", own("incidence"))}
-ROC = {
-    **with_kind(
-        "share",
-        {
-            **{
-                name: own(name)
-                for name in ("auc", "average_precision", "fpr", "tpr", "precision", "recall")
-            },
-            **{
-                name: at_level(name)
-                for name in (
-                    "auc_interval",
-                    "population_auc_interval",
-                    "band",
-                    "precision_recall_band",
-                )
-            },
-            "band_of_deviations": own("band_of_deviations", 2.0, 1.0),
-        },
-    ),
-    "thresholds": ("place", own("thresholds")),
-}
+EVENTS = of_kinds(
+    count=each(own, "at_risk", "events", "censored"),
+    share={
+        "__call__": at("__call__", PLACES),
+        "survival": own("survival"),
+        **of_both("band", partial(at_level, "band")),
+    },
+    place=each(own, "times", "end"),
+)
+SURVIVAL = EVENTS | of_kinds(
+    share={
+        "cumulative_hazard": own("cumulative_hazard"),
+        **of_both("interval", partial(at, "interval", PLACES)),
+    },
+    place={
+        "median": own("median"),
+        "quantile": own("quantile", SHARES),
+        **of_both("quantile_interval", partial(at_level, "quantile_interval", p=SHARES)),
+        "restricted_mean": at("restricted_mean", TIMES, by_one=True),
+        **of_both(
+            "restricted_mean_interval",
+            partial(at, "restricted_mean_interval", TIMES, by_one=True),
+        ),
+    },
+)
+INCIDENCE = EVENTS | of_kinds(share=each(own, "incidence"))
+ROC = of_kinds(
+    share={
+        **each(own, "auc", "average_precision", "fpr", "tpr", "precision", "recall"),
+        **each(at_level, "auc_interval", "population_auc_interval"),
+        **each(at_level, "band", "precision_recall_band"),
+        "band_of_deviations": own("band_of_deviations", 2.0, 1.0),
+    },
+    place=each(own, "thresholds"),
+)
 
 
-def of_histograms(name, *given, **named):
+def of_histograms(name, *given):
     """Read both histograms of scores, of equal widths and of equal counts."""
 
     def read(pair, line, level):
@@ -314,39 +284,30 @@ def of_histograms(name, *given, **named):
     return read
 
 
-HISTOGRAM = with_kind(
-    "share",
-    {
-        name: of_histograms(name)
-        for name in (
-            "auc",
-            "auc_corrected",
-            "auc_noise_deviation",
-            "auc_discretisation",
-            "auc_interval",
-        )
-    }
-    | {
-        f"{name} if labels are drawn, of the population": of_histograms(name, "well-behaved")
-        for name in ("auc_discretisation", "auc_interval")
-    },
-) | {"nearest": ("share", of_histograms("nearest", SHARES))}
-SCORED = {
-    **with_kind("count", {"events": own("events"), "censored": own("censored")}),
-    **with_kind(
-        "share",
-        {
-            "auc": at("auc", TIMES, by_one=True),
-            **of_both("auc_interval", partial(at, "auc_interval", TIMES[1:2], by_one=True)),
-            "roc": at("roc", TIMES[1:2], by_one=True),
-            "calibration": lambda result, line, level: [
-                list(result.calibration(line([time])[0], 2)[:2]) for time in TIMES
-            ],
-            "concordance": own("concordance"),
-            **of_both("concordance_interval", partial(at_level, "concordance_interval")),
+OF_LABELS = "auc_discretisation", "auc_interval"
+HISTOGRAM = of_kinds(
+    share={
+        **each(of_histograms, "auc", "auc_corrected", "auc_noise_deviation", *OF_LABELS),
+        **{
+            f"{name} if labels are drawn, of the population": of_histograms(name, "well-behaved")
+            for name in OF_LABELS
         },
-    ),
-}
+        "nearest": of_histograms("nearest", SHARES),
+    }
+)
+SCORED = of_kinds(
+    count=each(own, "events", "censored"),
+    share={
+        "auc": at("auc", TIMES, by_one=True),
+        **of_both("auc_interval", partial(at, "auc_interval", TIMES[1:2], by_one=True)),
+        "roc": at("roc", TIMES[1:2], by_one=True),
+        "calibration": lambda result, line, level: [
+            list(result.calibration(line([time])[0], 2)[:2]) for time in TIMES
+        ],
+        "concordance": own("concordance"),
+        **of_both("concordance_interval", partial(at_level, "concordance_interval")),
+    },
+)
 
 
 def of_reliability(name):
@@ -356,53 +317,43 @@ def of_reliability(name):
     ]
 
 
-CALIBRATION = {
-    **with_kind(
-        "share",
-        {
-            **{name: of_reliability(name) for name in ("mean_score", "positive_rate")},
-            "expected_calibration_error": of_function(of.expected_calibration_error, 3),
-            "maximum_calibration_error": of_function(of.maximum_calibration_error, 3),
-            "expected_calibration_error_interval": of_function(
-                of.expected_calibration_error_interval, 3
-            ),
-            "population_expected_calibration_error_interval": of_function(
-                of.population_expected_calibration_error_interval, 3
-            ),
-        },
-    ),
-    "counts": ("count", of_reliability("counts")),
-    "hosmer_lemeshow": (
-        "count",
-        lambda curves, line, level: (
-            of.HosmerLemeshow.from_curves(curves, 3, minimum_expected=0.0).statistic
+def hosmer_lemeshow(curves, line, level):
+    return of.HosmerLemeshow.from_curves(curves, 3, minimum_expected=0.0).statistic
+
+
+CALIBRATION = of_kinds(
+    share={
+        **each(of_reliability, "mean_score", "positive_rate"),
+        **functions(
+            of.expected_calibration_error,
+            of.maximum_calibration_error,
+            of.expected_calibration_error_interval,
+            of.population_expected_calibration_error_interval,
+            given=(3,),
         ),
-    ),
-}
+    },
+    count={"counts": of_reliability("counts"), "hosmer_lemeshow": hosmer_lemeshow},
+)
 
 
 def of_conditional(read):
     return lambda table, line, level: [
-        read(table.marginal("x")),
-        read(table.conditional("x", 0.25, 0.6)),
+        read(curve) for curve in (table.marginal("x"), table.conditional("x", 0.25, 0.6))
     ]
 
 
-TABLE = {
-    **with_kind(
-        "place",
-        {
-            "marginal": of_conditional(lambda curve: curve.quantile(SHARES)),
-            "conditional": of_conditional(lambda curve: curve.mean()),
-            "conditional_quantiles": own("conditional_quantiles", "x", SHARES),
-        },
-    ),
-    **with_kind("count", {name: own(name) for name in ("counts", "whole_counts", "outside", "n")}),
-}
+TABLE = of_kinds(
+    place={
+        "marginal": of_conditional(lambda curve: curve.quantile(SHARES)),
+        "conditional": of_conditional(lambda curve: curve.mean()),
+        "conditional_quantiles": own("conditional_quantiles", "x", SHARES),
+    },
+    count=each(own, "counts", "whole_counts", "outside", "n"),
+)
 
 
-def of_test(name):
-    return lambda pair, line, level: dp.two_sample_test(*pair, name, simulations=19).statistic
+def two_sample_test(pair, line, level):
+    return dp.two_sample_test(*pair, simulations=19).statistic
 
 
 def of_comparison(name):
@@ -411,32 +362,18 @@ def of_comparison(name):
     )
 
 
-PAIR = {
-    **with_kind(
-        "share",
-        {
-            "statistic": of_comparison("statistic"),
-            "p_value": of_comparison("p_value"),
-            "p_values": of_comparison("p_values"),
-            "two_sample_test": of_test("kolmogorov-smirnov"),
-        },
-    ),
-    **with_kind(
-        "length",
-        {
-            "differences": of_comparison("differences"),
-            "population_interval": of_comparison("population_interval"),
-        },
-    ),
-}
-DISTANCES = {
-    "kolmogorov_smirnov": (
-        "share",
-        lambda pair, line, level: dp.distances.kolmogorov_smirnov(*pair),
-    ),
-    "earth_mover": ("length", lambda pair, line, level: dp.distances.earth_mover(*pair)),
-    "energy": ("root", lambda pair, line, level: dp.distances.energy(*pair)),
-}
+PAIR = of_kinds(
+    share={
+        **each(of_comparison, "statistic", "p_value", "p_values"),
+        "two_sample_test": two_sample_test,
+    },
+    length=each(of_comparison, "differences", "population_interval"),
+)
+DISTANCES = of_kinds(
+    share=functions(dp.distances.kolmogorov_smirnov),
+    length=functions(dp.distances.earth_mover),
+    root=functions(dp.distances.energy),
+)
 
 
 def of_means(name):
@@ -447,36 +384,23 @@ def of_means(name):
     return read
 
 
-def of_hazards(weights):
-    def read(pair, line, level):
-        return dp.log_rank_test(*pair, weights=weights, simulations=19, rng=RNG(1)).statistic
-
-    return read
+def log_rank(pair, line, level):
+    return dp.log_rank_test(*pair, simulations=19, rng=RNG(1)).statistic
 
 
-PAIR_OF_SURVIVAL = {
-    "log_rank_test": ("share", of_hazards("log-rank")),
-    "difference": ("length", of_means("difference")),
-    "interval, of the population": ("length", of_means("interval")),
-}
-
-
-def of_function_of_pairs(function):
-    if "level" in inspect.signature(function).parameters:
-        return lambda pair, line, level: function(*pair, level=level)
-    return lambda pair, line, level: function(*pair)
-
-
-RATES = with_kind(
-    "share",
-    {
-        function.__name__: of_function_of_pairs(function)
-        for function in (
-            of.symmetric_difference,
-            of.auc_difference_interval,
-            of.population_auc_difference_interval,
-        )
+PAIR_OF_SURVIVAL = of_kinds(
+    share={"log_rank_test": log_rank},
+    length={
+        "difference": of_means("difference"),
+        "interval, of the population": of_means("interval"),
     },
+)
+RATES = of_kinds(
+    share=functions(
+        of.symmetric_difference,
+        of.auc_difference_interval,
+        of.population_auc_difference_interval,
+    )
 )
 
 

@@ -510,33 +510,19 @@ ELSEWHERE = {
     dp.RestrictedMeanDifference: {"level", "until", "pvalue"},  # of the interval
 }
 FUNCTIONS = {
-    "equi_depth_bins": "read by reliability",
-    "uniform_bins": "read by reliability",
-    "residual_plot_distance": "of plots, which need bounds with a budget",
-    "reliability": "read by its fields",
+    *("equi_depth_bins", "uniform_bins", "reliability"),  # read by the fields of the last
+    "residual_plot_distance",  # of plots, which need bounds with a budget
 }
-
-
 NOT_READ = {
-    **dict.fromkeys(
-        [
-            *("Bounds", "BoxPlot", "ClasswiseCalibration", "Count", "Counts", "Mean"),
-            *("Projection", "Quantiles", "ReleasedSum", "ResidualPlot", "BinormalROC"),
-        ],
-        "has no release without noise",
-    ),
-    **dict.fromkeys(
-        ["DistributionTest", "PairwiseTests"], "p-values are simulated; statistics are of pairs"
-    ),
-    **dict.fromkeys(["Advice", "Plan", "Suggestion"], "is about no records"),
-    **dict.fromkeys(["Bins", "HosmerLemeshow", "ScoreCurves"], "is read with the calibration"),
-    **dict.fromkeys(
-        [
-            *("GroupedCDF", "GroupedCumulativeIncidence", "GroupedROC"),
-            *("GroupedScores", "GroupedSurvival"),
-        ],
-        "test_groups_are_releases_of_their_own",
-    ),
+    # have no release without noise
+    *("Bounds", "BoxPlot", "ClasswiseCalibration", "Count", "Counts", "Mean", "Projection"),
+    *("Quantiles", "ReleasedSum", "ResidualPlot", "BinormalROC"),
+    *("DistributionTest", "PairwiseTests"),  # p-values are simulated; statistics are of pairs
+    *("Advice", "Plan", "Suggestion"),  # are about no records
+    *("Bins", "HosmerLemeshow", "ScoreCurves"),  # are read with the calibration
+    # test_groups_are_releases_of_their_own
+    *("GroupedCDF", "GroupedCumulativeIncidence", "GroupedROC", "GroupedScores"),
+    "GroupedSurvival",
 }
 
 
@@ -546,9 +532,8 @@ def test_every_result_is_here():
     results = {
         kind.__name__ for kind in public if isinstance(kind, type) and issubclass(kind, Stored)
     }
-    assert results == {case.result.__name__ for case in CASES.values() if case.result} | set(
-        NOT_READ
-    )
+    here = {case.result.__name__ for case in CASES.values() if case.result}
+    assert results == here | NOT_READ
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if CASES[case].result])
@@ -562,5 +547,5 @@ def test_every_statistic_is_here(case):
 def test_every_function_of_curves_is_here():
     functions = {name for name in of.__all__ if inspect.isfunction(getattr(of, name))}
     here = {name for case in CASES.values() for name in case.reads}
-    assert not functions - here - set(AMOUNTS) - set(FUNCTIONS)
+    assert not functions - here - set(AMOUNTS) - FUNCTIONS
     assert set(dp.distances.__all__) <= here
