@@ -308,6 +308,11 @@ def test_a_missing_value_rounds_no_other(make):
     assert np.isnan(found[1]).all()
 
 
+def test_series_of_rows_are_arrays():
+    rows = pl.Series([[0.5, 1.0], [0.25, 2.0]], dtype=pl.Array(pl.Float64, 2))
+    assert Column.of(rows).numbers().tolist() == rows.to_list()
+
+
 class Floats(pd.DataFrame):
     def astype(self, *_, **__):
         raise AssertionError("as objects they take a hundred times as long, and tell of a record")

@@ -42,7 +42,8 @@ class _PolarsColumn(Column):
     @property
     def columns(self) -> Sequence[Column]:
         if not hasattr(self.values, "get_columns"):
-            return [self]
+            is_of_rows = hasattr(getattr(self.values, "dtype", None), "shape")  # pl.Array
+            return () if is_of_rows else [self]
         return [Column.of(one, self.argument) for one in self.values.get_columns()]
 
     @property
