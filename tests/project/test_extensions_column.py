@@ -258,3 +258,10 @@ def test_one_record_does_not_change_what_a_frame_like_those_of_pandas_states(las
     column = Column.of(Inferred())
     assert (column.schema, column.stated(None, by_grid=False)) == (None, None)
     assert np.nansum(column.joined()) == 990 + (last or 0)
+
+
+@pytest.mark.parametrize("kind", [Stream, Once, Table, Whole])
+def test_sums_of_their_records(kind):
+    within, exact = dp.trust.functions.Identity(0, 1), dp.trust.Central(1e9)
+    total = dp.trust.vector_sum(kind([0.25, 0.5, 0.75, 1.0]), within, exact).total
+    assert total == pytest.approx([2.5], abs=1e-4)

@@ -73,9 +73,10 @@ class _ArrowColumn(Column):
 
     @property
     def columns(self) -> Sequence[Column]:
-        if self._exported is not self.values:  # of another library
+        is_here = self._exported is self.values
+        if not is_here and hasattr(self.values, "__array__"):  # perhaps a table
             return ()
-        if not hasattr(self.values, "column_names"):
+        if not (is_here and hasattr(self.values, "column_names")):
             return [self]
         return [Column.of(one, self.argument) for one in self.values.columns]
 

@@ -351,7 +351,8 @@ class Column(ABC):
         self.check_in_memory()
         columns = self.columns
         kinds = {column.type_name.lower() for column in columns}
-        is_of_floats = len(kinds) == 1 and kinds.pop().startswith(_FLOATS)
+        is_array = hasattr(self.values, "__array__")
+        is_of_floats = is_array and len(kinds) == 1 and kinds.pop().startswith(_FLOATS)
         if is_of_floats or not columns:
             values = np.asarray(self.values) if is_of_floats else self.values
             return doubles.numbers_of(self.argument, values, requirement)
