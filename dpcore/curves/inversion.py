@@ -39,7 +39,8 @@ Method = Literal["linear", "inverted_cdf"]
 QuantileMethod = Literal["linear", "cubic", "inverted_cdf"]
 
 _HALVINGS: Final = 60  # of a cell: more than a double has bits
-_ROUNDING: Final = 2.0**-48  # of shares that are sums of a few rounded products
+# Of shares that are sums of a few rounded products. One of the 2^46 records of a release is more.
+_ROUNDING: Final = 2.0**-48
 
 
 def are_whole(grid: Grid, integers: bool | None) -> bool:

@@ -345,8 +345,8 @@ class Column(ABC):
         --------
         >>> import pandas as pd
         >>> table = pd.DataFrame({"a": [2**53 + 1, 1], "b": [0.5, None]})
-        >>> [[int(place) for place in column[:1]] for column in Column.of(table).numbers().T]
-        [[9007199254740994], [0]]
+        >>> Column.of(table).numbers().tolist()
+        [[9007199254740994.0, 0.5], [1.0, nan]]
         """
         self.check_in_memory()
         columns = self.columns
