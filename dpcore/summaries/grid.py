@@ -493,27 +493,14 @@ class Grid:
         chunks = column.chunks(self._unit, times.REQUIREMENTS[self._unit])
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
-    def add_groups(
+    def _add_groups(
         self, values: Chunk, groups: NDArray[np.int32], counts: NDArray[np.int64]
     ) -> None:
         """Add doubles of several groups to their counts, on all processors. NaN is in no cell.
 
-        Parameters
-        ----------
-        values
-            (n,) doubles, as ``Column.joined`` returns them for this grid.
-        groups
-            (n,) the group of each value, from 0 on; G for none.
-        counts
-            (G, N) contiguous, with G N below 2^31; added to in place.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> grid, counts = Grid.uniform(0, 100, 4), np.zeros((2, 4), np.int64)
-        >>> grid.add_groups(np.array([20.0, 30.0, 99.0]), np.array([1, 0, 2], np.int32), counts)
-        >>> counts.tolist()
-        [[0, 1, 0, 0], [1, 0, 0, 0]]
+        Nothing is checked: ``values``, (n,), are as ``Column.joined`` returns them for this grid;
+        ``groups``, (n,), are from 0 on, with G for none; ``counts``, (G, N), are contiguous, with
+        G N below 2^31, and added to in place.
         """
         line, thresholds, out = self._uniform_line(), self._positions, counts.reshape(-1)
 

@@ -146,7 +146,7 @@ def counts_of_groups(
     if is_missing is not None and nan_policy == "raise":
         raise MissingValueError("by")
     counts = np.zeros((len(groups), grid.size), np.int64)
-    grid.add_groups(numbers, place.astype(np.int32, copy=False), counts)
+    grid._add_groups(numbers, place.astype(np.int32, copy=False), counts)
     return counts
 
 

@@ -47,7 +47,7 @@ def incidence_counts(
     # Whoever is observed beyond the grid had no event within it; none of the kinds is censored.
     rows = np.where(ends > grid.positions[-1], len(kinds), place).astype(np.int32)
     counts = np.zeros((len(kinds) + 1, grid.size), np.int64)
-    grid.add_groups(ends, rows, counts)
+    grid._add_groups(ends, rows, counts)
     counts[-1] = counts[-1, ::-1].copy()
     return counts.ravel()
 
@@ -100,6 +100,6 @@ def incidence_counts_of_groups(
     if has_no_label is not None:
         rows[has_no_label] = nowhere
     counts = np.zeros((nowhere, grid.size), np.int64)
-    grid.add_groups(ends, rows, counts)
+    grid._add_groups(ends, rows, counts)
     counts[len(kinds) :: classes] = counts[len(kinds) :: classes, ::-1].copy()
     return counts.reshape(len(groups), -1)

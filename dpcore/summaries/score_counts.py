@@ -135,7 +135,7 @@ def score_counts_of_groups(
     if has_no_label is not None:
         rows[has_no_label] = 2 * len(groups)
     counts = np.zeros((2 * len(groups), grid.size), np.int64)
-    grid.add_groups(scores.astype(np.float64, copy=False), rows.astype(np.int32), counts)
+    grid._add_groups(scores.astype(np.float64, copy=False), rows.astype(np.int32), counts)
     return np.concatenate([counts[0::2], counts[1::2, ::-1]], axis=1)
 
 

@@ -69,6 +69,6 @@ def survival_score_counts(
     if has_no_label is not None:
         rows[has_no_label] = 2 * score_grid.size
     counts = np.zeros((2 * score_grid.size, grid.size), np.int64)
-    grid.add_groups(ends, rows, counts)
+    grid._add_groups(ends, rows, counts)
     counts[1::2] = counts[1::2, ::-1].copy()
     return counts.reshape(score_grid.size, -1)

@@ -105,8 +105,7 @@ NOT_CALLED = {
     "interfaces, which dpcore calls with arguments that it has checked": """
         Aggregator Bound.lattice Ball.lattice Box.lattice Simplex.lattice Memory Round
         Protocol.node Protocol.level_size Protocol.counted Protocol.payload_bytes Protocol.is_for
-        Protocol.check Grid.add_groups theorem_errors values for_advice over remembered
-        shared_noise""",
+        Protocol.check theorem_errors values for_advice over remembered shared_noise""",
     "raise TypeError or ValueError, where a description is of another version": """
         Mechanism.from_description Hierarchy.from_description""",
     "check nothing, but what takes them does": "PartialSum Interval",
