@@ -290,7 +290,8 @@ def array(
 def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArray[Any]:
     """Return a caller's array, of any shape, that is used without a copy.
 
-    It must be contiguous and have exactly this dtype: kernels trust their callers.
+    It must be contiguous and have exactly this dtype: kernels trust their callers. What is returned
+    is of no subclass: a row of a matrix has two axes.
     """
     if not isinstance(value, np.ndarray) or value.dtype != dtype:
         description = (
@@ -299,7 +300,7 @@ def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArr
         raise DtypeError(argument, description, f"must be an array of {dtype.__name__}")
     if not value.flags.c_contiguous:
         raise ParameterError(argument, value.strides, "must be contiguous")
-    return value
+    return np.asarray(value)
 
 
 def doubles(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -132,10 +132,11 @@ def test_entries_and_signs_are_independent():
 
 def test_clients_at_once_have_the_law_of_one_vector():
     flat, rows = np.empty(60, np.int64), np.full((3, 4, 5), 99)
+    matrix = np.full((3, 20), 99).view(np.matrix)
     law = PolyaShares(15, 7)
-    law.fill(flat, seeded(4))
-    law.fill(rows, seeded(4))
-    assert rows.reshape(-1).tolist() == flat.tolist()
+    for out in (flat, rows, matrix):
+        law.fill(out, seeded(4))
+    assert rows.reshape(-1).tolist() == flat.tolist() == np.asarray(matrix).reshape(-1).tolist()
 
 
 @pytest.mark.parametrize("scale", LAW_SCALES, ids=str)

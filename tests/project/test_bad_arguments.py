@@ -40,7 +40,10 @@ SLOW = {
 
 
 def other_shapes(value):
-    """Return the numbers with an entry less and an entry more on each axis, and an axis more."""
+    """Return the numbers with an entry less and an entry more on each axis, and an axis more.
+
+    A matrix has two axes whatever is done to it, and says that it is an array.
+    """
     if not isinstance(value, np.ndarray | list | tuple):
         return {}
     try:
@@ -53,7 +56,10 @@ def other_shapes(value):
     for axis in range(array.ndim):
         others += [np.delete(array, -1, axis), np.repeat(array, 2, axis)]
         others += [np.concatenate([array, array.take([-1], axis)], axis), array.take([], axis)]
-    return {f"of shape {other.shape}": other for other in others}
+    shapes = {f"of shape {other.shape}": other for other in others}
+    if array.ndim <= 2:
+        shapes["a matrix"] = np.atleast_2d(array).view(np.matrix)
+    return shapes
 
 
 def by_scikit_learn(name, argument):

@@ -49,7 +49,7 @@ class Keys:
     def __init__(self, words: NDArray[np.uint64], bits: int, party: Party) -> None:
         bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
         _check.choice("party", party, Party)
-        _check.array_itself("words", words, np.uint64)
+        words = _check.array_itself("words", words, np.uint64)
         width = layout.key_bytes(bits) // 8
         if words.ndim != 2 or words.shape[1] != width:
             raise ParameterError("words", words.shape, f"must have shape (n, {width})")
