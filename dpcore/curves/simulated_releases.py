@@ -64,11 +64,8 @@ class Simulation:
         if not self.loses_records:
             return np.zeros(self.truth.size)
         if not np.isfinite(self.curve.noise_deviation).all():
-            given, what = (
-                self.curve.mechanism.get("name"),
-                "must have a known, finite noise_deviation",
-            )
-            raise ParameterError("curve", given, what)
+            what = "must have a known, finite noise_deviation"
+            raise ParameterError("curve", self.curve.mechanism.get("name"), what)
         return self.lost(root_mean_square_errors([self], lambda counts: counts)).noise_deviation
 
     @property
