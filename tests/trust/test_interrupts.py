@@ -45,7 +45,7 @@ FUNCTIONS = Protocol(FunctionSharing(1.0), 4, ROUND)
 
 # Interrupts that Python ignores, because it is closing a generator.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:Exception ignored in. <generator:pytest.PytestUnraisableExceptionWarning"
+    "ignore:Exception ignored .*generator:pytest.PytestUnraisableExceptionWarning"
 )
 
 # In a process of its own: pytest's has threads, and a fork of such a process is warned of.

@@ -252,8 +252,9 @@ def trust_models(kind: type | None = None) -> list[type[TrustModel]]:
     Examples
     --------
     >>> from dpcore.trust import trust_models
-    >>> [model.__name__ for model in trust_models() if model.__module__.startswith("dpcore.trust")]
-    ['Central', 'DistributedNoise', 'FunctionSharing', 'Local', 'SecureAggregation', 'SquareWave']
+    >>> known = [model for model in trust_models() if model.__module__.startswith("dpcore.trust.")]
+    >>> len(known), [model.__name__ for model in known[:3]]
+    (6, ['Central', 'DistributedNoise', 'FunctionSharing'])
     """
     if kind is not None:
         _check.instance("kind", kind, type, "must be a class, or None")
