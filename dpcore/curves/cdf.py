@@ -31,6 +31,7 @@ from .confidence import (
     reached_in,
     rising,
 )
+from .drawing import drawing
 from .field_tables import Rows
 from .frames import frame_of, thresholds_in_frame
 from .inversion import (
@@ -937,6 +938,7 @@ class CDF(Stored):
         at = np.searchsorted(curve.counts / self.n, shares, side="left")
         return curve._inverse(at, shares, method)
 
+    @drawing
     def plot(
         self,
         ax: Axes | None = None,

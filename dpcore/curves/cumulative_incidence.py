@@ -21,6 +21,7 @@ from . import forms
 from .by_groups import LABEL
 from .cdf import CDF
 from .confidence import Interval, deviations
+from .drawing import drawing
 from .event_row import EventRow, Target
 from .field_tables import Rows, text
 from .frames import frame_of, labels_in_frame
@@ -250,6 +251,7 @@ class CumulativeIncidence(EventRow):
         reads = (partial(at_end, place) for place in range(len(self.kinds)))
         return [with_intervals(level, readable(reads))]
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, stacked: bool = False, **style: Any) -> Axes:
         """Draw the incidence of each kind. Needs the extra ``plot``.
 

@@ -13,6 +13,7 @@ from ..records.labels import Label
 from . import forms
 from .by_groups import LABEL, ByGroups
 from .cumulative_incidence import CumulativeIncidence
+from .drawing import drawing
 from .event_row import of_group
 from .field_tables import Rows, text
 from .readings import Reading, readable, with_intervals
@@ -78,6 +79,7 @@ class GroupedCumulativeIncidence(ByGroups[CumulativeIncidence]):
         """(K,) the public labels of the kinds of events."""
         return self.curves[0].kinds
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, kind: Label | None = None, **style: Any) -> Axes:
         """Draw the incidence of one kind of event in all groups. Needs the extra ``plot``.
 

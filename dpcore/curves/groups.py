@@ -20,6 +20,7 @@ from .by_groups import LABEL, ByGroups
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
+from .drawing import drawing
 from .field_tables import Rows
 from .frames import frame_of, labels_in_frame, thresholds_in_frame
 from .inversion import Method, QuantileMethod
@@ -436,6 +437,7 @@ class GroupedCDF(ByGroups[CDF]):
         """
         return cls(*arrow.groups_of(header(cls), table))
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Any:
         """Draw each curve in a picture of its own, or all in one. Needs the extra ``plot``.
 

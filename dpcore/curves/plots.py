@@ -491,6 +491,8 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     if ax is not None:
         kind: type = _check.extra("matplotlib.axes", "plotting", "plot").Axes
         _check.instance("ax", ax, kind, "must be one Axes of Matplotlib, or None")
+        if ax.name in ("3d", "polar"):
+            raise ParameterError("ax", ax.name, "must have two straight axes")
         return ax
     pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
     new: Axes = pyplot.subplots(figsize=figsize, layout="constrained")[1]

@@ -14,6 +14,7 @@ from .._sealed import sealed
 from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from . import forms
+from .drawing import drawing
 from .shown import cost, line
 from .stored import Stored, one_of, read
 from .table import Table
@@ -130,6 +131,7 @@ class ResidualPlot(Stored):
         """
         return self.table.conditional_quantiles("y", p)
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, kind: Kind = "scatter", **style: Any) -> Axes:
         """Draw residuals against predicted values. Needs the extra ``plot``.
 

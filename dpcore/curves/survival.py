@@ -16,6 +16,7 @@ from ..summaries.grid import Grid
 from . import forms
 from .cdf import CDF
 from .confidence import Interval, deviations
+from .drawing import drawing
 from .event_row import EventRow, Target
 from .field_tables import Rows, text
 from .frames import frame_of
@@ -461,6 +462,7 @@ class Survival(EventRow):
 
         return [with_intervals(level, readable([median, at_end]))]
 
+    @drawing
     def plot(
         self,
         ax: Axes | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import forms
 from .by_groups import LABEL, ByGroups
+from .drawing import drawing
 from .event_row import Target, of_group
 from .field_tables import Rows
 from .readings import Reading, readable, with_intervals
@@ -94,6 +95,7 @@ class GroupedSurvival(ByGroups[Survival]):
         """
         return self._together(curve.to_frame(level, of=of) for curve in self.curves)
 
+    @drawing
     def plot(
         self,
         ax: Axes | None = None,

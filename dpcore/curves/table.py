@@ -18,6 +18,7 @@ from ..summaries.grid import Grid, edges_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import forms
 from .cdf import CDF
+from .drawing import drawing
 from .field_tables import Rows
 from .frames import thresholds_in_frame
 from .inversion import between, shares_within
@@ -344,6 +345,7 @@ class Table(Stored):
             sample[:, column] = np.clip(inside, least, upper)
         return sample
 
+    @drawing
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the counts as colours, after ``isotonic``. Needs the extra ``plot``.
 

@@ -15,6 +15,7 @@ from .._documentation import documented
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.cdf import CDF
+from ..curves.drawing import drawing
 from ..curves.shown import cost, line, several
 from ..curves.stored import Stored
 from ..errors import ParameterError
@@ -179,6 +180,7 @@ class BoxPlot(Stored):
         sample = curve.sample(curve.n if size is None else size, rng)
         return replace(cls.from_sample(sample), privacy=curve.privacy)
 
+    @drawing
     def plot(self, ax: Axes | None = None, position: float = 1, **style: Any) -> Axes:
         """Draw the box plot. This needs the extra ``plot``.
 

@@ -13,6 +13,7 @@ from .. import _check
 from ..curves import forms
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval, deviations
+from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
@@ -371,6 +372,7 @@ class Reliability(Stored):
         display: CalibrationDisplay = module.CalibrationDisplay(rates, scores, None, **options)
         return display
 
+    @drawing
     def plot(
         self,
         ax: Axes | None = None,

@@ -16,6 +16,7 @@ from .._sealed import sealed
 from ..curves import forms
 from ..curves.by_groups import LABEL
 from ..curves.confidence import Interval, deviations, deviations_of_noise
+from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of, labels_in_frame
 from ..curves.likely_mistakes import SURE
@@ -297,6 +298,7 @@ class ClasswiseCalibration(Stored):
             }
         )
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw a reliability diagram with a line for each class. Needs the extra ``plot``.
 

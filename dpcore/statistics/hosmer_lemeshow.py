@@ -17,6 +17,7 @@ from .._sealed import sealed
 from .._threads import on_threads, one_processor
 from ..curves import forms
 from ..curves.confidence import deviations
+from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.own_mechanism import Releases, check_released
 from ..curves.scores import ScoreCurves
@@ -470,6 +471,7 @@ class HosmerLemeshow(Stored):
         groups = cut(f"Groups, with {100 * level:g}% intervals of the noise", names, rows)
         return [Rows("Test", ("", "value"), whole), groups]
 
+    @drawing
     def plot(self, ax: Axes | None = None, **bars: Any) -> Axes:
         """Draw observed and expected positives of each group. This needs the extra ``plot``.
 

@@ -22,6 +22,7 @@ from ..curves.confidence import (
     from_neighbours,
     rising,
 )
+from ..curves.drawing import drawing
 from ..curves.field_tables import Rows
 from ..curves.frames import frame_of
 from ..curves.own_mechanism import Releases, check_released
@@ -548,6 +549,7 @@ class ROC(Stored):
         display: RocCurveDisplay = metrics.RocCurveDisplay(**parts, **options)
         return display
 
+    @drawing
     def plot(
         self,
         ax: Axes | None = None,
@@ -611,6 +613,7 @@ class ROC(Stored):
         digits = min(max(3, -math.floor(math.log10(high - low))), 9)
         return f"AUC = {self.auc:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
+    @drawing
     def plot_precision_recall(
         self,
         ax: Axes | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..curves import forms
 from ..curves.by_groups import LABEL, ByGroups
+from ..curves.drawing import drawing
 from ..curves.field_tables import Rows
 from ..curves.readings import Reading, readable, with_intervals
 from ..curves.stored import one_of
@@ -94,6 +95,7 @@ class GroupedROC(ByGroups[ROC]):
         """
         return self._together(roc.to_frame(level) for roc in self.curves)
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw all curves on the same axes, with one legend. Needs the extra ``plot``.
 

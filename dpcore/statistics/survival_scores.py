@@ -15,6 +15,7 @@ from .. import _check
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.confidence import Interval, deviations
+from ..curves.drawing import drawing
 from ..curves.event_row import Target, check_event_grid, errors_of, start_of
 from ..curves.field_tables import Rows, text
 from ..curves.frames import frame_of
@@ -478,6 +479,7 @@ class SurvivalScores(Stored):
 
         return [with_intervals(level, readable([concordance, area]))]
 
+    @drawing
     def plot(self, ax: Axes | None = None, *, until: Any = None, **line: Any) -> Axes:
         """Draw ``roc`` with its area and the diagonal. Needs the extra ``plot``.
 

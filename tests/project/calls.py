@@ -843,7 +843,7 @@ def drawn(plot):
     return plotted
 
 
-for released in (
+PICTURED = (
     NOISY,
     GROUPED,
     st.ROC.from_curves(NOISY_CURVES),
@@ -859,7 +859,8 @@ for released in (
     FORETOLD,
     dp.BoxPlot.from_curve(NOISY),
     CLASSWISE,
-):
+)
+for released in PICTURED:
     call(drawn(released.plot), "", type(released).plot)
 call(
     drawn(st.ROC.from_curves(NOISY_CURVES).plot_precision_recall),
