@@ -33,14 +33,14 @@ _NEVER: Final = "not reached"
 
 def _run(options: argparse.Namespace) -> str:
     groups, grid, spender, coarsens = asked_of(options, 1)
-    counts = _counts(options, grid, groups)
+    counts, label = _counts(options, grid, groups), options.event_label
     if groups:
         rows = counts.reshape(len(groups), -1)
-        every = released_by_groups(rows, groups, grid, spender, coarsens=coarsens)
+        every = released_by_groups(rows, label, groups, grid, spender, coarsens=coarsens)
         text = with_size(options, _summary_of_groups(every, options), every.curves[0].grid)
         write(options, every, "upper right")
         return text
-    curve = released_survival(counts, grid, spender, coarsens=coarsens)
+    curve = released_survival(counts, label, grid, spender, coarsens=coarsens)
     text = with_size(options, _summary(curve, options), curve.grid)
     write(options, curve, "upper right")
     return text

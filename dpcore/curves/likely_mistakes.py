@@ -175,9 +175,9 @@ def warn_of_classes(
             return
 
 
-def named(pos_label: Label | None) -> str:
-    """Return the name and the value of a positive label, for warnings."""
-    return f"pos_label ({shown(1 if pos_label is None else pos_label)})"
+def named(label: Label | None, argument: str = "pos_label") -> str:
+    """Return the name and the value of a label of positives or events, for warnings."""
+    return f"{argument} ({shown(1 if label is None else label)})"
 
 
 def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
@@ -204,7 +204,7 @@ def warn_of_score_groups(groups: Mapping[Any, ScoreCurves], label: str) -> None:
     _warn_of_first(texts, len(groups))
 
 
-def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
+def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid, events: Sequence[str]) -> None:
     """Warn of durations with another unit, or at the lower end; of no events; of empty groups.
 
     Parameters
@@ -213,34 +213,34 @@ def warn_of_durations(rows: Mapping[Any, CDF], grid: Grid) -> None:
         The raw row of events and censorings of each group; of the group None, if there are none.
     grid
         The grid of durations.
+    events
+        (K,) the name of the label of each kind of events, for the text.
     """
     texts = [
         text if group is None else f"group {shown(group)}: {text}"
         for group, row in rows.items()
         if (text := _without_records(row) or _mistake_in_durations(row, grid))
     ]
-    if not texts and (text := _without_events([*rows.values()], grid)):
+    if not texts and (text := _without_events([*rows.values()], grid, events)):
         texts = [text]
     _warn_of_first(texts, len(rows))
 
 
-def _without_events(rows: Sequence[CDF], grid: Grid) -> str | None:
+def _without_events(rows: Sequence[CDF], grid: Grid, events: Sequence[str]) -> str | None:
     """Return a text if there may be no event of a kind, in all groups together."""
-    kinds = rows[0].counts.size // grid.size - 1
-    totals, variances = np.zeros((2, kinds))
+    totals, variances = np.zeros((2, len(events)))
     for row in rows:
         totals += classes_of_row(row.counts, grid.size)[0][:, -1]
-        ends = np.append(0.0, row.noise_deviation[grid.size - 1 :: grid.size][:kinds])
+        ends = np.append(0.0, row.noise_deviation[grid.size - 1 :: grid.size][: len(events)])
         squares = np.where(np.isfinite(ends), ends, 0.0) ** 2
         variances += squares[1:] + squares[:-1]  # as if the noise were independent
-    for kind, (total, variance) in enumerate(zip(totals, variances, strict=True), start=1):
+    for event, total, variance in zip(events, totals, variances, strict=True):
         if variance and total <= SURE * math.sqrt(variance):  # an exact number speaks for itself
             error = math.sqrt(variance) / sum(row.n for row in rows)
             if error > LARGE_ERROR:
                 return f"the standard error of the number of events is {error:.2g} of n: {REMEDY}"
-            name = "events" if kinds == 1 else f"events of the kind at place {kind}"
-            what = _within(name, total, rows[0].privacy)
-            return f"{what}: is its label right, and are durations and event in order?"
+            what = _within("events", total, rows[0].privacy)
+            return f"{what}: is {event} right, and are durations and event in order?"
     return None
 
 
@@ -497,9 +497,7 @@ def _classes(curves: ScoreCurves) -> tuple[_Class, _Class]:
 
 
 def _empty_class(name: str, total: float, label: str, privacy: Privacy) -> str:
-    return (
-        f"{_within(name, total, privacy)}: is {label} right, and are y_true and y_score in order?"
-    )
+    return f"{_within(name, total, privacy)}: is {label} right, and are labels and scores in order?"
 
 
 def _within(name: str, total: float, privacy: Privacy) -> str:

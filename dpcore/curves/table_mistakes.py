@@ -51,7 +51,7 @@ def warn_of_residual_plot(plot: ResidualPlot) -> None:
         warn(text)
 
 
-def warn_of_survival_scores(table: Table, grid: Grid) -> None:
+def warn_of_survival_scores(table: Table, grid: Grid, event: str) -> None:
     """Warn if nearly all scores, or durations, are in an end cell: they may have another unit.
 
     Parameters
@@ -60,6 +60,8 @@ def warn_of_survival_scores(table: Table, grid: Grid) -> None:
         A released raw table of scores by rows of events and censorings.
     grid
         The grid of durations.
+    event
+        The name of the label of events, for the text.
     """
     scores = table.marginal("x")
     if text := at_ends(scores, np.zeros(scores.grid.size), "scores"):
@@ -68,7 +70,7 @@ def warn_of_survival_scores(table: Table, grid: Grid) -> None:
         warn(text)
     else:
         own: Any = {"noise_deviation": _noise_along(table, "y")}
-        warn_of_durations({None: replace(table.marginal("y"), **own)}, grid)
+        warn_of_durations({None: replace(table.marginal("y"), **own)}, grid, [event])
 
 
 def _mistake_in_table(table: Table) -> str | None:

@@ -23,6 +23,7 @@ __all__ = [
     "CHUNK",
     "REQUIREMENT",
     "Chunk",
+    "check_one_axis",
     "checked_kind",
     "chunks",
     "in_kind",
@@ -47,16 +48,23 @@ def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: st
         raise DtypeError(argument, f"dtype {array.dtype}", requirement)
 
 
+def check_one_axis(argument: str, shape: tuple[int, ...]) -> None:
+    """Check that values have one axis; the error says how to take them, from arrays and lists."""
+    if len(shape) == 1:
+        return
+    one = ""
+    if len(shape) == 2 and 1 in shape and 0 not in shape:
+        one = f": write numpy.ravel({argument})"
+    elif len(shape) == 2 and shape[1] == 2:  # such as probabilities, with the positives' last
+        one = f": for one column, write numpy.asarray({argument})[:, 1]"
+    raise ParameterError(argument, shape, f"must be one-dimensional{one}")
+
+
 def chunks(array: NDArray[Any], argument: str, requirement: str) -> Iterator[Chunk]:
     """Yield an array of numbers, or of objects that are numbers."""
     allowed = requirement if array.dtype.kind in "mM" else REQUIREMENT
     checked_kind(array, "biufO", argument, allowed)
-    if array.ndim != 1:
-        one = ""
-        if array.ndim == 2 and array.shape[1]:
-            at = min(1, array.shape[1] - 1)  # the positives' probabilities, or the only column
-            one = f": for one column, write {argument}[:, {at}]"
-        raise ParameterError(argument, array.shape, f"must be one-dimensional{one}")
+    check_one_axis(argument, array.shape)
     if array.dtype.kind == "O":
         yield from _doubles(array, argument, requirement)
         return

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DtypeError, ParameterError, shown
 from . import object_kinds
 from .column import Column
-from .doubles import checked_kind
+from .doubles import check_one_axis, checked_kind
 from .places import nearest_double, number_places, text_places
 
 __all__ = ["MOST_BITS", "Label", "label_form", "label_of", "places", "plain", "positives"]
@@ -100,6 +100,7 @@ def places(
     >>> place.tolist(), is_missing.tolist()
     ([1, 0, 2, 2], [False, False, True, False])
     """
+    labels = labels.only()
     compare = _Comparison(wanted, labels.argument, wanted_argument)
     if (kind := labels.text_type) is not None:
         compare.check_kind("string" if kind is str else "bytes")
@@ -225,8 +226,7 @@ class _Comparison:
     def part(self, labels: NDArray[Any]) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
         """Return the places of some labels among the wanted ones, and which are missing."""
         checked_kind(labels, "biufOUTS", self._argument, _REQUIREMENT)
-        if labels.ndim != 1:
-            raise ParameterError(self._argument, labels.shape, "must be one-dimensional")
+        check_one_axis(self._argument, labels.shape)
         if labels.dtype.kind == "T":  # these strings may have a value of their own for missing ones
             self.check_kind("string")
             labels = labels.astype(object)

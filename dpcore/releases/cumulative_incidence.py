@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._documentation import documented
 from ..curves.cumulative_incidence import CumulativeIncidence, kinds_of
 from ..curves.cumulative_incidence_groups import GroupedCumulativeIncidence
-from ..errors import ParameterError
+from ..errors import ParameterError, shown
 from ..mechanisms import Mechanism
 from ..privacy.allowance import Allowance
 from ..records.labels import Label
@@ -176,7 +176,7 @@ def released_incidence(
     coarsens: bool,
 ) -> CumulativeIncidence:
     """Release the incidences from counts, ((K + 1) N,), that were checked."""
-    release = counts, len(kinds), grid, spender, rng, "cumulative_incidence"
+    release = counts, _named(kinds), grid, spender, rng, "cumulative_incidence"
     own, row = event_row(*release, coarsens=coarsens)
     return CumulativeIncidence(own, kinds, *row)
 
@@ -192,7 +192,11 @@ def released_incidences(
     coarsens: bool,
 ) -> GroupedCumulativeIncidence:
     """Release the incidences of groups from their counts, (G, (K + 1) N), that were checked."""
-    release = counts, len(kinds), groups, grid, spender, rng, "cumulative_incidence"
+    release = counts, _named(kinds), groups, grid, spender, rng, "cumulative_incidence"
     own, rows = event_rows(*release, coarsens=coarsens)
     found = tuple(CumulativeIncidence(own, kinds, *row) for row in rows)
     return GroupedCumulativeIncidence(tuple(groups), found)
+
+
+def _named(kinds: Sequence[Label]) -> list[str]:
+    return [f"the kind {shown(kind)}" for kind in kinds]

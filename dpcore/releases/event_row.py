@@ -98,7 +98,7 @@ def checked_spender(
 
 def event_row(
     counts: NDArray[np.int64],
-    kinds: int,
+    events: Sequence[str],
     grid: Grid,
     spender: Mechanism | Allowance,
     rng: np.random.Generator | None,
@@ -112,25 +112,25 @@ def event_row(
     ----------
     counts
         ((K + 1) N,) the counts of all classes, which were checked.
-    kinds
-        K.
+    events
+        (K,) the names of their labels, for warnings.
     grid, spender, rng, coarsens
         As they were checked.
     what
         The name of the function that a budget records.
     """
     if coarsens:
-        size, spender = suited_to_survival(int(counts.sum()), spender, kinds)
+        size, spender = suited_to_survival(int(counts.sum()), spender, len(events))
         grid, counts = coarser(grid, size), joined(counts, size)
     cells = numbered(counts.size)
     row = raw_release(counts, cells, checked(cells, spender, True, rng), rng, what=what)
-    warn_of_durations({None: row}, grid)
+    warn_of_durations({None: row}, grid, events)
     return grid, _processed(row, grid, spender)
 
 
 def event_rows(
     counts: NDArray[np.int64],
-    kinds: int,
+    events: Sequence[str],
     groups: Sequence[Label],
     grid: Grid,
     spender: Mechanism | Allowance,
@@ -144,12 +144,12 @@ def event_rows(
     If the grid has to be chosen, it is that of 10,000 records, as sizes of groups may be private.
     """
     if coarsens:
-        size, spender = suited_to_survival(OF_A_GROUP, spender, kinds)
+        size, spender = suited_to_survival(OF_A_GROUP, spender, len(events))
         grid, counts = coarser(grid, size), joined(counts, size).reshape(len(groups), -1)
     cells = numbered(counts.shape[1])
     chosen = checked(cells, spender, True, rng)
     rows = raw_rows(counts, groups, cells, chosen, rng, what=what)
-    warn_of_durations(dict(zip(groups, rows, strict=True)), grid)
+    warn_of_durations(dict(zip(groups, rows, strict=True)), grid, events)
     return grid, [_processed(row, grid, spender) for row in rows]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.likely_mistakes import named
 from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
 from ..errors import ParameterError
@@ -167,11 +168,12 @@ def survival(
     counts = survival_counts(durations, event, fine, **how)
     if not counts.any():
         raise ParameterError("durations", 0, "must hold at least one record")
-    return released_survival(counts, fine, spender, rng, **release)
+    return released_survival(counts, event_label, fine, spender, rng, **release)
 
 
 def released_survival(
     counts: NDArray[np.int64],
+    event_label: Label | None,
     grid: Grid,
     spender: Mechanism | Allowance,
     rng: np.random.Generator | None = None,
@@ -179,7 +181,8 @@ def released_survival(
     coarsens: bool,
 ) -> Survival:
     """Release the curve from counts, (2 N,), that were checked."""
-    own, row = event_row(counts, 1, grid, spender, rng, "survival", coarsens=coarsens)
+    events = [named(event_label, "event_label")]
+    own, row = event_row(counts, events, grid, spender, rng, "survival", coarsens=coarsens)
     return Survival(own, *row)
 
 
@@ -232,4 +235,5 @@ def survival_from_counts(
     exact = _check.counts("counts", counts, (2 * grid.size,))
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
-    return Survival(grid, *event_row(exact, 1, grid, spender, rng, "survival_from_counts")[1])
+    release = exact, ["its label"], grid, spender, rng, "survival_from_counts"
+    return Survival(grid, *event_row(*release)[1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.likely_mistakes import named
 from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
 from ..mechanisms import Mechanism
@@ -43,11 +44,12 @@ def survival_by_groups(
     of_kind = [wanted], "event_label"
     given = durations, event, by, grid, labels
     counts = incidence_counts_of_groups(*given, *of_kind, nan_policy=nan_policy)
-    return released_by_groups(counts, labels, grid, spender, rng, coarsens=coarsens)
+    return released_by_groups(counts, wanted, labels, grid, spender, rng, coarsens=coarsens)
 
 
 def released_by_groups(
     counts: NDArray[np.int64],
+    event_label: Label | None,
     groups: Sequence[Label],
     grid: Grid,
     spender: Mechanism | Allowance,
@@ -56,6 +58,7 @@ def released_by_groups(
     coarsens: bool,
 ) -> GroupedSurvival:
     """Release the curves of groups from their counts, (G, 2 N), that were checked."""
-    release = counts, 1, groups, grid, spender, rng, "survival"
+    events = [named(event_label, "event_label")]
+    release = counts, events, groups, grid, spender, rng, "survival"
     own, rows = event_rows(*release, coarsens=coarsens)
     return GroupedSurvival(tuple(groups), tuple(Survival(own, *row) for row in rows))

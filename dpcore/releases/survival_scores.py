@@ -10,6 +10,7 @@ import numpy as np
 
 from .._documentation import documented
 from ..curves.event_row import check_event_grid
+from ..curves.likely_mistakes import named
 from ..curves.scores import numbered
 from ..curves.table_mistakes import warn_of_survival_scores
 from ..errors import DtypeError, ParameterError
@@ -137,7 +138,7 @@ def survival_scores(
     cells = TableGrid(own_scores, Grid.integers(1, 2 * times.size))
     chosen = checked(numbered(cells.size), used, True, rng)
     raw = raw_table(joined_in_both(counts, shape), None, cells, chosen, rng, what="survival_scores")
-    warn_of_survival_scores(raw, times)
+    warn_of_survival_scores(raw, times, named(event_label, "event_label"))
     return SurvivalScores(times, raw, used)
 
 

@@ -44,7 +44,7 @@ def classes_of(classes: Sequence[Label]) -> tuple[Label, ...]:
 
 def class_probabilities(y_true: Any, y_prob: Any, labels: tuple[Label, ...]) -> ClassProbabilities:
     """Return the records, for the labels of ``classes_of``. Errors depend on types and shapes."""
-    column, rows = Column.of(y_true, "y_true").only(), Column.of(y_prob, "y_prob")
+    column, rows = Column.of(y_true, "y_true"), Column.of(y_prob, "y_prob")
     for one in (column, rows):
         one.check_in_memory()
     column.check_index(rows)

@@ -43,6 +43,7 @@ def public_groups(
         the column's type does not state them.
     """
     if groups is None:
+        by = by.only()
         categories = by.categories
         if categories is None:
             what = f"must be given: write {argument}=[...]"

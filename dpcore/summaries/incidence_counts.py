@@ -37,6 +37,7 @@ def incidence_counts(
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     of_durations, of_events = Column.of(durations, "durations"), Column.of(event, "event")
+    _check_order(of_durations, of_events, kinds, "kinds")
     if of_durations.is_partitioned or of_events.is_partitioned:
         how: Any = {"grid": grid, "kinds": kinds, "nan_policy": nan_policy}
         return sum_of_parts(partial(incidence_counts, **how), of_durations, of_events)
@@ -74,8 +75,7 @@ def incidence_counts_of_groups(
     check_number_of_groups(len(groups), classes * grid.size)
     given = ((durations, "durations"), (event, "event"), (by, "by"))
     columns = [Column.of(*each) for each in given]
-    if None in kinds:
-        columns[1].check_order(columns[0], "times", "event_label=1")
+    _check_order(columns[0], columns[1], kinds, argument)
     if any(column.is_partitioned for column in columns):
         how: Any = {"grid": grid, "groups": groups, "kinds": kinds, "argument": argument}
         own = partial(incidence_counts_of_groups, **how, nan_policy=nan_policy)
@@ -88,7 +88,7 @@ def incidence_counts_of_groups(
     ends = ends.astype(np.float64, copy=False)
     if nan_policy == "raise" and np.isnan(ends).any():
         raise MissingValueError("durations")
-    place, has_no_group = places(of_groups.only(), groups, "groups")
+    place, has_no_group = places(of_groups, groups, "groups")
     if place.shape != ends.shape:
         raise ParameterError("by", place.shape, f"must have the shape of durations, {ends.shape}")
     if has_no_group is not None and nan_policy == "raise":
@@ -103,3 +103,14 @@ def incidence_counts_of_groups(
     grid._add_groups(ends, rows, counts)
     counts[len(kinds) :: classes] = counts[len(kinds) :: classes, ::-1].copy()
     return counts.reshape(len(groups), -1)
+
+
+def _check_order(
+    durations: Column, events: Column, kinds: Sequence[Label | None], argument: str
+) -> None:
+    """Refuse columns that are exchanged by their types, unless the labels are stated as floats."""
+    if argument == "kinds":
+        if not any(isinstance(kind, float) for kind in kinds):
+            events.check_order(durations, "times", "floats in kinds")
+    elif None in kinds:
+        events.check_order(durations, "times", "event_label=1")

@@ -124,7 +124,7 @@ def score_counts_of_groups(
     is_positive, scores, has_no_label = _given(of_labels, of_scores, pos_label, nan_policy)
     if nan_policy == "raise" and np.isnan(scores).any():
         raise MissingValueError(of_scores.argument)
-    place, has_no_group = places(of_groups.only(), groups, "groups")
+    place, has_no_group = places(of_groups, groups, "groups")
     if place.shape != scores.shape:
         what = f"must have the shape of {of_scores.argument}, {scores.shape}"
         raise ParameterError("by", place.shape, what)
@@ -168,14 +168,13 @@ def _given(
 ) -> tuple[NDArray[np.bool_], Chunk, NDArray[np.bool_] | None]:
     """Return which records are positive, all scores, and which records have no label, if any."""
     y_true.check_index(y_score)
-    labels, given = y_true.only(), y_score.only()
-    is_positive, is_missing = positives(labels, pos_label)
-    scores = given.joined()
+    is_positive, is_missing = positives(y_true, pos_label)
+    scores = y_score.only().joined()
     if scores.shape != is_positive.shape:
         what = f"must have the shape of {y_true.argument}, {is_positive.shape}"
         raise ParameterError(y_score.argument, scores.shape, what)
     if is_missing is not None and nan_policy == "raise":
         raise MissingValueError(y_true.argument)
     if pos_label is None:
-        labels.check_order(given, "scores", "pos_label=1")
+        y_true.check_order(y_score, "scores", "pos_label=1")
     return is_positive, scores, is_missing

@@ -108,7 +108,7 @@ def labelled_ends(
 ) -> tuple[NDArray[np.integer[Any]], Chunk, NDArray[np.bool_] | None]:
     """Do as ``ended`` does for all records, and return which of them have no label, if any."""
     durations.check_index(events)
-    place, has_no_label = places(events.only(), wanted, argument)
+    place, has_no_label = places(events, wanted, argument)
     ends = durations.only().joined(grid.unit, times.REQUIREMENTS[grid.unit])
     if ends.shape != place.shape:
         what = f"must have the shape of durations, {ends.shape}"

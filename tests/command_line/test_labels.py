@@ -125,7 +125,7 @@ def test_a_label_that_nobody_has_is_warned_of_once_if_there_is_a_release(capsys,
     assert cli.main(argv) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("dpcore: warning: ")
-    assert "--positive ('Yes') right, and are --label and --score in order?" in line
+    assert "--positive ('Yes') right, and are labels and scores in order?" in line
     Path("o.json").mkdir()
     assert "warning" not in refused(*argv, "--json", "o.json")
 

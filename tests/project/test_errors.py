@@ -335,7 +335,7 @@ def test_columns_are_neither_tables_nor_names(wrong, told):
 
 def test_scores_are_one_column_and_words_need_a_positive_one():
     both = np.column_stack([1 - S, S])
-    refused("y_score", "y_score[:, 1]", ValueError, dp.roc_curve, Y, both, epsilon=1.0)
+    refused("y_score", "asarray(y_score)[:, 1]", ValueError, dp.roc_curve, Y, both, epsilon=1.0)
     words = np.where(Y, "yes", "no")
     refused("pos_label", "given", ValueError, dp.roc_curve, words, S, epsilon=1.0)
     assert dp.roc_curve(words, S, epsilon=1.0, pos_label="yes").curves.n == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -312,9 +313,8 @@ def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        (np.ones((5, 1)), r"write values\[:, 0\]; got \(5, 1\)"),
-        (np.ones((5, 2)), r"write values\[:, 1\]; got \(5, 2\)"),
         (np.ones((5, 0)), r"one-dimensional; got \(5, 0\)"),
+        (np.ones((2, 5)), r"one-dimensional; got \(2, 5\)"),
         ((value for value in [1, 2]), r"numbers: write list\(values\); got a generator"),
         ({1, 2}, r"numbers: write list\(values\); got a set"),
         ({1: 2}, "numbers; got a dict"),
@@ -323,3 +323,25 @@ def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
 def test_errors_say_what_to_write(values, told):
     with pytest.raises((dp.DtypeError, dp.ParameterError), match=told):
         dp.cdf(values, GRID, epsilon=1.0)
+
+
+@pytest.mark.parametrize("rows", [[[1.0], [3.0]], [[1.0, 3.0]], [[0.0, 1.0], [0.0, 3.0]]])
+@pytest.mark.parametrize("made", [list, np.array, np.ma.array])
+def test_what_an_error_says_to_write_takes_the_column(rows, made):
+    values = made(rows)
+    with pytest.raises(dp.ParameterError, match="must be one-dimensional") as caught:
+        dp.cdf(values, GRID, epsilon=1.0)
+    written = re.search("write (.*);", str(caught.value))[1]
+    assert list(eval(written, {"numpy": np, "values": values})) == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("columns", [pl.DataFrame, pd.DataFrame])
+def test_labels_of_groups_may_be_the_only_column_of_a_table(columns):
+    labels, values = ["a", "b", "a"], [1.0, 2.0, 3.0]
+    grid, groups = dp.Grid([1.5, 3.0]), ["a", "b"]
+    expected = dp.group_counts(values, labels, grid, groups)
+    for by in (columns({"by": labels}), np.array(labels)[:, np.newaxis], [[x] for x in labels]):
+        assert np.array_equal(dp.group_counts(values, by, grid, groups), expected)
+        assert dp.counts(by, groups, epsilon=99.0).values.tolist() == [2, 1]
+    kind = pl.DataFrame({"by": pl.Series(labels, dtype=pl.Enum(groups))})
+    assert np.array_equal(dp.group_counts(values, kind, grid), expected)

@@ -251,11 +251,11 @@ def test_a_likely_mistake_is_told_once_from_released_numbers():
     assert "worse than guessing: is pos_label (1) right" in text
     [text] = told(seeded(), *[(np.zeros(2000, int), scores) for _, scores in right], pos_label=7)
     assert text.startswith("the released number of positives is within its noise")
-    assert "is pos_label (7) right, and are y_true and y_score in order?" in text
+    assert "is pos_label (7) right, and are labels and scores in order?" in text
     [text] = told(seeded(), *[(np.ones(2000), scores) for _, scores in right])
     assert "number of negatives" in text
     [text] = told(seeded(), *[(scores, labels) for labels, scores in right], pos_label=1)
-    assert "y_true and y_score in order" in text
+    assert "labels and scores in order" in text
 
 
 def test_few_records_at_first_are_no_mistake():

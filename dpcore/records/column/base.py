@@ -430,7 +430,7 @@ class Column(ABC):
         ...
         dpcore.errors.DtypeError: y_true must be labels, and y_score scores. Are they in this ...
         """
-        own, other = self.type_name.lower(), numbers.type_name.lower()
+        own, other = (column.only().type_name.lower() for column in (self, numbers))
         if own.startswith(_FLOATS) and other.startswith(_INTEGERS):
             what = (
                 f"must be labels, and {numbers.argument} {role}. Are they in this order? If labels "
@@ -478,8 +478,7 @@ class Column(ABC):
                 # A single record may have chosen the dtype.
                 named = "numbers"
             raise DtypeError(self.argument, _hinted(named, unit), requirement)
-        if array.ndim != 1:
-            raise ParameterError(self.argument, array.shape, "must be one-dimensional")
+        doubles.check_one_axis(self.argument, array.shape)
         for start in range(0, array.size, doubles.CHUNK):
             yield times.array_in(array[start : start + doubles.CHUNK])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...errors import ParameterError
+from .. import doubles
 from .base import Column, Part
 
 __all__: list[str] = []
@@ -31,7 +31,6 @@ class _NumpyColumn(Column):
         if not isinstance(self.values, np.ma.MaskedArray):
             yield Part(np.asarray(self.values), None)
             return
-        if self.values.ndim != 1:
-            raise ParameterError(self.argument, self.values.shape, "must be one-dimensional")
+        doubles.check_one_axis(self.argument, self.values.shape)
         absent = np.ma.getmaskarray(self.values)
         yield Part(self.values.compressed(), absent if absent.any() else None)

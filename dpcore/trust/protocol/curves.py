@@ -202,7 +202,7 @@ def release_survival(sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: 
         raise ParameterError("sums", protocol.empty, what)
     _refuse_one_line(whole)
     row, trust = _released(whole), protocol.mechanism(whole.reports)
-    warn_of_durations({None: row}, grid)
+    warn_of_durations({None: row}, grid, ["what clients take as the event"])
     return Survival(grid, row.isotonic(), deviation_of_at_risk(row, grid.size, trust), trust)
 
 
