@@ -39,6 +39,15 @@ def sources_digest() -> str:
 
 
 _SOURCES = sources_digest()  # of what this process imports
+_FOLDER = "set NUMBA_CACHE_DIR to a folder that can be written to"
+
+
+class NotKeptError(RuntimeError):
+    """Machine code cannot be kept, for a reason that no other folder changes."""
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(reason)
+        self.advice = advice
 
 
 @cache
@@ -67,25 +76,27 @@ def _root() -> Path:
     """Return dpcore's folder of caches. An empty environment variable counts as not set."""
     usual = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
     variable, below_home = usual.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    if not Path(__file__).with_suffix(".py").is_file():
+        raise NotKeptError("no files of their sources", "install dpcore with its .py files")
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen).absolute() / "dpcore"
     given = Path(os.environ.get(variable, ""))
     root = given if given.is_absolute() else Path.home() / below_home
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        root = Path(chosen).absolute()
     # A person who can write to a cache can run code here, and the current folder can be anybody's.
-    if not root.is_absolute() or not Path(__file__).with_suffix(".py").is_file():
-        raise OSError("no home folder, or no files of sources")
+    if not root.is_absolute():
+        raise OSError("no home folder")
     return root / "dpcore"
 
 
 def warn(error: Exception) -> None:
     """Warn, once, that something cannot be kept. Never raise: a release may have begun."""
-    _warn(str(getattr(error, "strerror", None) or error))
+    advice = error.advice if isinstance(error, NotKeptError) else _FOLDER
+    _warn(str(getattr(error, "strerror", None) or error), advice)
 
 
 @cache
-def _warn(reason: str) -> None:
-    text = f"dpcore: each process compiles kernels, as they cannot be kept ({reason}); set"
-    text += " NUMBA_CACHE_DIR to a folder that can be written to"
+def _warn(reason: str, advice: str) -> None:
+    text = f"dpcore: each process compiles kernels, as they cannot be kept ({reason}); {advice}"
     with contextlib.suppress(Exception):  # warnings are errors; standard error is closed
         warnings.warn(text, RuntimeWarning, stacklevel=4)
 
@@ -137,7 +148,7 @@ class Files:
 
     def _path(self, types: Any, codegen: Any) -> Path:
         if sources_digest() != _SOURCES:  # this process may have imported old and new ones
-            raise OSError("the sources of kernels have changed")
+            raise NotKeptError("the sources of kernels have changed", "start the process again")
         rest = types, codegen.magic_tuple(), _content(self._function, set())
         return self._place / f"{self._name}-{_short(rest)}.nbc"
 

@@ -265,7 +265,7 @@ def test_nothing_is_read_or_written_once_sources_have_changed(folder, monkeypatc
     """Imported files may be older or newer than the folder."""
     before = {path: path.read_bytes() for path in folder.iterdir()}
     monkeypatch.setattr(_cache, "sources_digest", lambda: "edited")
-    with pytest.warns(RuntimeWarning, match="the sources of kernels have changed") as told:
+    with pytest.warns(RuntimeWarning, match="have changed.*; start the process again") as told:
         assert run() == 0
     assert len(told) == 1
     shutil.rmtree(folder)
@@ -369,7 +369,7 @@ def test_where_sources_cannot_be_read(tmp_path, monkeypatch):
     """Nothing would tell one version of the machine code from another."""
     monkeypatch.setattr(_cache, "__file__", str(tmp_path / "_cache.pyc"))
     (tmp_path / "_cache.pyc").write_text("")
-    with pytest.raises(OSError, match="no files of sources"):
+    with pytest.raises(_cache.NotKeptError, match="no files of their sources"):
         _cache._root()
 
 
@@ -389,6 +389,20 @@ def test_the_current_folder_is_no_place_for_machine_code(tmp_path, monkeypatch):
     with pytest.warns(RuntimeWarning, match="no home folder"):
         assert _cache.folder.__wrapped__() is None
     assert list(current.iterdir()) == []
+
+
+def test_the_folder_that_a_warning_asks_for_needs_no_home(tmp_path, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(_cache.Path, "home", no_home)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    _cache._warn.cache_clear()
+    with pytest.warns(RuntimeWarning, match="determine home directory.*set NUMBA_CACHE_DIR"):
+        assert _cache.folder.__wrapped__() is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert _cache.folder.__wrapped__().is_relative_to(tmp_path)
 
 
 @pytest.mark.full
