@@ -289,7 +289,8 @@ def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
         what = error.requirement
         problem: DtypeError | ParameterError = ParameterError("classes", positive, what)
     except DtypeError:
-        what = f"must hold labels of one kind, the kind of classes ({positive!r})"
+        what = f"must hold labels of one kind, as {positive!r} in classes is: for others, "
+        what += "write classes=(negative, positive)"
         problem = DtypeError("y", type(y).__name__, what)
     else:
         if missing is not None:

@@ -18,7 +18,7 @@ __all__ = ["positions", "unit_of"]
 def unit_of(values: Any) -> Unit | None:
     """Return the unit of thresholds; None if they are numbers, or not a column."""
     try:
-        parts = Column.of(_of_strings(values)).parts()
+        parts = Column.of(_of_strings(values, "values")).parts()
         units = {unit_of_array(part.present, part.in_utc) for part in parts}
     except DpcoreError:
         return None
@@ -36,7 +36,7 @@ def positions(
     argument, exactly
         As in ``scalar``.
     values
-        A column, a list of ISO strings, or an array of any shape of NumPy's types of times.
+        A column, also of ISO strings, or an array of any shape of NumPy's types of times.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def positions(
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         pieces = [Part(np.asarray(values), None)]
     else:
-        pieces = list(Column.of(_of_strings(values), argument).parts())
+        pieces = list(Column.of(_of_strings(values, argument), argument).parts())
     units = {unit_of_array(part.present, part.in_utc) for part in pieces}
     if len(units) != 1 or not units <= set(get_args(Unit)):
         are_text = any(part.present.dtype.kind == "U" for part in pieces)
@@ -64,11 +64,19 @@ def positions(
     return joined, units.pop()
 
 
-def _of_strings(values: Any) -> Any:
-    """Return a list of ISO strings as times, and any other value unchanged."""
+def _of_strings(values: Any, argument: str) -> Any:
+    """Return a column of ISO strings as times, and any other value unchanged."""
     if isinstance(values, str):  # one time; here it is not the name of a column
         return np.asarray(values)
-    if isinstance(values, list | tuple) and all(isinstance(string, str) for string in values):
-        times = [parsed(string) for string in values]
-        return values if None in times else times
-    return values
+    words = values
+    if not isinstance(values, list | tuple):
+        parts = list(Column.of(values, argument).parts())
+        pieces = [part.present for part in parts if part.absent is None]
+        may_be = all(piece.ndim == 1 and piece.dtype.kind in "OUT" for piece in pieces)
+        if not may_be or len(pieces) < len(parts):
+            return values
+        words = [word for piece in pieces for word in piece.tolist()]
+    if not all(isinstance(word, str) for word in words):
+        return values
+    times = [parsed(word) for word in words]
+    return values if None in times else times

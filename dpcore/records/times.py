@@ -44,8 +44,8 @@ ISO: Final = 'strings: in ISO 8601, as "2024-01-31"'
 MOST: Final = 2.0**53 - 1  # microseconds, 285 years; doubles are exact up to here
 
 REQUIREMENTS: Final[dict[Unit | None, str]] = {
-    None: "must hold real numbers, as the grid does (times and durations need bounds "
-    'that are, as in Grid.uniform("2024-01-01", "2025-01-01", 366))',
+    None: 'must hold real numbers, as the grid does (times need bounds such as "2024-01-01", and '
+    'durations such as numpy.timedelta64(0, "D"))',
     "time": "must hold dates or times without a time zone, as the grid does (those with one need "
     'bounds with one: "2024-01-01T00:00Z")',
     "instant": "must hold times with a time zone, as the grid does (those without one need "

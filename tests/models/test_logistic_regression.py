@@ -118,6 +118,11 @@ def test_labels_of_two_kinds_are_refused_whatever_they_are(other):
         model(classes=("a", "b")).fit([[0.5]] * 3, ["a", "b", other])
 
 
+def test_labels_that_classes_do_not_have_are_refused_with_what_to_write():
+    with pytest.raises(DtypeError, match=r"as 1 in classes is: .* classes=\(negative, positive\)"):
+        model().fit([[0.5]] * 3, ["a", "b", "a"])
+
+
 def test_a_missing_label_among_text_is_no_negative():
     with pytest.raises(MissingValueError):
         model(classes=("a", "b")).fit([[0.5]] * 3, ["a", "b", float("nan")])

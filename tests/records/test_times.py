@@ -113,7 +113,9 @@ def test_units_cannot_be_confused(name: str) -> None:
 def test_messages_say_what_to_write_instead() -> None:
     for grid, values, words in (
         (YEAR, ZONED[:1], "2024-01-01T00:00Z"),
-        (NUMBERS, TIMES[:1], "Grid.uniform"),
+        (NUMBERS, TIMES[:1], r'times need bounds such as "2024-01-01"'),
+        (NUMBERS, np.array([1], "m8[D]"), r'durations such as numpy.timedelta64\(0, "D"\)'),
+        (YEAR, np.array(["2024-01-01"]), "pandas.to_datetime"),
         (YEAR, np.arange(3), "int64"),
         (YEAR, ["2024-01-01"], "pandas.to_datetime"),
         (IN_UTC, pd.Series(["2024-01-01"], dtype="str"), "pandas.to_datetime"),

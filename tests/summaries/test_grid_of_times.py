@@ -7,11 +7,13 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpcore as dp
@@ -63,6 +65,23 @@ def test_thresholds_are_dates_in_any_form() -> None:
     for form in (strings, times, tuple(times), pd.Series(pd.to_datetime(strings))):
         assert dp.Grid(form, lower=dt.date(2024, 1, 1)) == wanted
     assert dp.Grid([f"{text}Z" for text in strings]).unit == "instant"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [np.array, partial(np.array, dtype=object), pd.Series, pd.Index, pl.Series, pa.array, tuple],
+)
+def test_strings_of_dates_are_read_in_any_column(made: Any) -> None:
+    days = ["2024-01-02", "2024-01-05"]
+    grid = dp.Grid.days("2024-01-01", "2024-01-06")
+    curve = dp.cdf(np.array(days, "M8[D]"), grid, dp.mechanisms.NoNoise())
+    assert np.array_equal(curve(made(days)), curve(days))
+    assert dp.Grid(made(days)) == dp.Grid(days)
+    with pytest.raises(dp.DtypeError, match="in ISO 8601"):
+        curve(made(["2024-01-02", "x"]))
+    with pytest.raises(dp.DtypeError, match=r"pandas\.to_datetime reads it"):  # of records
+        grid.count(made(days))
+    assert grid.count(pd.to_datetime(days)).sum() == 2
 
 
 def test_times_with_a_zone_are_kept_in_utc() -> None:

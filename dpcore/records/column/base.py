@@ -472,6 +472,8 @@ class Column(ABC):
             return
         array, part_unit = part.present, times.unit_of_array(part.present, part.in_utc)
         if part_unit not in (unit, "missing"):
+            if array.dtype.kind in "UT":
+                raise DtypeError(self.argument, _hinted("a column of str", unit), requirement)
             doubles.checked_kind(array, "biufmMO", self.argument, requirement)
             named = f"dtype {array.dtype}" if part_unit is None else times.described(part_unit)
             if self.schema is None and array.dtype.kind in "biuf":
