@@ -560,7 +560,7 @@ def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: s
     area = 0.5 - float(np.sum(wrong - right)) / (2 * pairs)
     if area < most:
         return (
-            f"the released area under the ROC curve is {area:.2f}, worse than guessing:"
+            f"the released area under the ROC curve is {max(area, 0.0):.2f}, worse than guessing:"
             f" is {label} right, and do higher scores stand for positives?"
         )
     return None

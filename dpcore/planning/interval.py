@@ -113,6 +113,9 @@ def interval(
         raise ParameterError("curves", curves, "must be one or more releases, all different")
     if not callable(statistic):
         raise DtypeError("statistic", type(statistic).__name__, "must be a function of the curves")
+    if any(getattr(statistic, "__self__", None) is released for released in several):
+        what = f"must be a function of the curves: write {statistic.__qualname__}"
+        raise DtypeError("statistic", "a method of one curve", what)
     width = deviations(level)
     _check.choice("of", of, Target)
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)

@@ -163,6 +163,15 @@ def test_guessing_hardly_ever_warns():
     assert texts.count(None) >= 98
 
 
+def test_an_area_is_told_without_a_sign():
+    wrong = np.where(IS_POSITIVE, 0.1, 0.9)
+    texts = [
+        told_of_scores(IS_POSITIVE, wrong, mechanism=Hierarchy(1.0), rng=RNG(seed))
+        for seed in range(9)
+    ]
+    assert {text[:47] for text in texts} == {"the released area under the ROC curve is 0.00, "}
+
+
 def test_released_numbers_of_unknown_noise_are_taken_as_they_are():
     assert told_of_scores(IS_POSITIVE, SCORES, mechanism=Dawa(1.0)) is None
     assert "within its noise of 0" in told_of_scores(np.zeros(N), SCORES, mechanism=Dawa(1e6))

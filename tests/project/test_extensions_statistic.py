@@ -181,6 +181,7 @@ UNKNOWN = dp.cdf(INCOMES, GRID, dp.mechanisms.AdaptiveQuantiles(1.0), rng=RNG(1)
             "curves": replace(CURVE, processing=("smooth(norm=2)",))
         },
         "statistic must be a function": {"statistic": 1},
+        r"write CDF\.mean": {"statistic": CURVE.mean},
         "statistic must return real": {"statistic": lambda curve: "a"},
         "real numbers, such as times less a first one": {
             "curves": TIMES,
