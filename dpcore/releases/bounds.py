@@ -169,7 +169,7 @@ def bounds(
     if 2 * chosen >= n and outside is not None:
         raise ParameterError("outside", outside, f"must be less than half of the {n} records")
     if 2 * chosen >= n:
-        needed = f"they would leave out {chosen} on either side (set outside to leave out fewer)"
+        needed = f"with it, they need at least {2 * chosen + 1}"
         raise ParameterError(
             "epsilon", epsilon, f"is too small for bounds of {amount(n, 'record')}: {needed}"
         )

@@ -150,7 +150,7 @@ def test_bad_arguments_are_refused_before_the_records_are_read(change, error, me
     ("n", "change", "message"),
     [
         (0, {}, "values"),
-        (82, {}, "epsilon is too small for bounds of 82 records: they would leave out 41"),
+        (82, {}, "is too small for bounds of 82 records: with it, they need at least 83"),
         (8, {"outside": 4}, "outside must be less than half of the 8 records; got 4"),
     ],
 )
