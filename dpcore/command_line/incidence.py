@@ -18,6 +18,7 @@ from ..releases.cumulative_incidence import released_incidence, released_inciden
 from ..summaries.incidence_counts import incidence_counts, incidence_counts_of_groups
 from .by_groups import labels_of, places
 from .durations import asked_of, columns_of, options_of, refuse_no_records, write
+from .labels import check_order
 from .options import Command, option
 from .reports import lines, percent, shown
 from .running import batches, missing_values
@@ -55,6 +56,8 @@ def _counts(
     counts = np.zeros((len(groups), classes) if groups else classes, np.int64)
     with batches(options, *columns) as read:
         for batch in read:
+            if not any("." in kind for kind in kinds):
+                check_order(batch, "--event", "write one of --kinds with a point, as in 1.0")
             masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
             missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
             if missing is not None:

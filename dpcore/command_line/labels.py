@@ -18,7 +18,7 @@ from .arguments import UsageError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["POSITIVE", "is_label", "meant", "scored_labels"]
+__all__ = ["POSITIVE", "check_order", "is_label", "meant", "scored_labels"]
 
 POSITIVE: Final = "1"  # the label of positives for numbers and booleans
 
@@ -57,7 +57,7 @@ def scored_labels(
 
     if positive is None:
         _check_no_text(batch, *flags)
-        _check_order(batch, *flags)
+        check_order(batch, flags[0], f"give the label with {flags[1]}")
         positive = POSITIVE
     masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
     missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
@@ -87,14 +87,14 @@ def _check_no_text(batch: pyarrow.RecordBatch, column: str, label: str) -> None:
         )
 
 
-def _check_order(batch: pyarrow.RecordBatch, column: str, label: str) -> None:
+def check_order(batch: pyarrow.RecordBatch, column: str, stated: str) -> None:
     """Check by types that labels and numbers are not exchanged, as ``Column.check_order`` does."""
     from pyarrow import types
 
     (labels, numbers), (name, other) = batch.schema.types[:2], batch.schema.names[:2]
     if types.is_floating(labels) and (types.is_integer(numbers) or types.is_boolean(numbers)):
         what = f"{column} {name!r} holds floats, and {other!r} integers: are they exchanged? If not"
-        raise UsageError(f"{what}, give the label with {label}")
+        raise UsageError(f"{what}, {stated}")
 
 
 def is_label(label: Any, typed: str) -> bool:

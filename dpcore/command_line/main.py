@@ -20,7 +20,6 @@ from typing import TextIO
 from ..errors import DpcoreError, DpcoreWarning
 from . import interrupts
 from .arguments import UsageError, parser
-from .options import as_flag
 
 __all__ = ["UsageError", "main"]
 
@@ -84,7 +83,7 @@ def _warn(caught: Sequence[warnings.WarningMessage], flags: Mapping[str, str]) -
     for text in dict.fromkeys(str(warning.message) for warning in ours):
         for argument, flag in flags.items():
             text = text.replace(f"`{argument}`", flag)
-            if flag != as_flag(argument):
+            if "_" in argument:  # others may be words of a sentence
                 text = text.replace(argument, flag)
         _say(f"warning: {text}")
     for warning in caught:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcore as dp
+from dpcore.command_line.main import main
 
 FLAGS = ["--duration", "t", "--event", "e", "--upper", "12"]
 EXACT = [*FLAGS, "--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise that is zero
@@ -106,8 +107,19 @@ def test_exchanged_columns_of_parquet_files_are_refused(refused, by):
     pq.write_table(pa.table({"e": DURATIONS, "t": EVENT.astype(int), "arm": ARM}), "t.parquet")
     told = refused("survival", "t.parquet", *FLAGS, *by, "--epsilon", "1")
     assert "--event 'e' holds floats, and 't' integers: are they exchanged?" in told
+    kinds = ["--kinds", "1,2", *by, "--epsilon", "1"]
+    told = refused("incidence", "t.parquet", *FLAGS, *kinds)
+    assert told.endswith("exchanged? If not, write one of --kinds with a point, as in 1.0")
     roc = ["--label", "e", "--score", "t", "--lower", "0", "--upper", "1"]
     assert "--label 'e' holds floats" in refused("roc", "t.parquet", *roc, *by, "--epsilon", "1")
+
+
+@pytest.mark.filterwarnings("always::dpcore.DpcoreWarning")
+def test_a_label_that_no_event_has_is_named_as_it_is_typed(capsys):
+    pq.write_table(pa.table({"t": DURATIONS, "e": EVENT.astype(int)}), "t.parquet")
+    main(["survival", "t.parquet", *FLAGS, "--epsilon", "50", "--event-label", "7"])
+    told = capsys.readouterr().err
+    assert "is --event-label ('7') right, and are durations and event in order?" in told
 
 
 @pytest.mark.parametrize("by", [[], ["--by", "arm", "--groups", "new,old"]])
