@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from .. import _check
 from ..errors import DpcoreError, ParameterError
 
 __all__ = ["drawing"]
@@ -26,13 +26,12 @@ def drawing(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-        before = pyplot.get_fignums()
+        before = _open_figures()
         try:
             return draw(*args, **kwargs)
         except BaseException as error:
-            for number in set(pyplot.get_fignums()).difference(before):
-                pyplot.close(number)
+            for number in _open_figures() - before:
+                sys.modules["matplotlib.pyplot"].close(number)
             words = re.findall(r"\w+", str(error))
             refused = [name for name in kwargs if name not in own and name in words]
             if isinstance(error, DpcoreError) or not refused:
@@ -41,3 +40,9 @@ def drawing(draw: Callable[P, R]) -> Callable[P, R]:
             raise ParameterError(refused[0], kwargs[refused[0]], what) from error
 
     return drawn
+
+
+def _open_figures() -> set[int]:
+    """Return the numbers of open figures: none without pyplot, which figures do not need."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set() if pyplot is None else set(pyplot.get_fignums())
