@@ -47,6 +47,7 @@ __all__ = [
     "named",
     "percent",
     "warn",
+    "warn_of_categories",
     "warn_of_classes",
     "warn_of_curve",
     "warn_of_durations",
@@ -173,6 +174,27 @@ def warn_of_classes(
         if total <= SURE * known(deviation):
             warn(_empty_class(name, total, label, privacy))
             return
+
+
+def warn_of_categories(
+    categories: Sequence[Label], total: int, n: int | None, deviation: float, privacy: Privacy
+) -> None:
+    """Warn if there may be no record in any category, though there are records.
+
+    Parameters
+    ----------
+    categories
+        The public labels.
+    total, deviation
+        The sum of all released counts, and the deviation of its noise.
+    n
+        The public number of records; None if it is private.
+    privacy
+        The guarantee of the release.
+    """
+    if n is not None and total <= SURE * deviation < n - total:
+        what = _within("records in all categories", total, privacy)
+        warn(f"{what}: do records have labels such as {shown(categories[0])}?")
 
 
 def named(label: Label | None, argument: str = "pos_label") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.counts import Count, Counts
+from ..curves.likely_mistakes import warn_of_categories
 from ..errors import MissingValueError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance, Law, rho_of
@@ -114,6 +116,11 @@ def counts(
     Counts
         With ``values``, ``interval`` and ``to_frame``. ``chi_square_test`` compares two of them.
 
+    Warns
+    -----
+    DpcoreWarning
+        Nearly all records may be in no category, if n is public.
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -149,8 +156,10 @@ def counts(
     exact = np.bincount(place, minlength=len(labels) + 1)[: len(labels)]  # the last: in none
     with releasing(_cost(budget, law, bits), "counts", rng) as privacy:
         noisy = _with_noise(exact.astype(np.int64), law, bits, stream)
-    public = n if budget.total_is_public else None
-    return Counts(labels, noisy, public, _deviation(law, bits), privacy)
+    public, deviation = n if budget.total_is_public else None, _deviation(law, bits)
+    of_all = deviation * math.sqrt(noisy.size)
+    warn_of_categories(labels, int(noisy.sum()), public, of_all, privacy)
+    return Counts(labels, noisy, public, deviation, privacy)
 
 
 def noise_of_counts(budget: Allowance) -> tuple[Law, int]:

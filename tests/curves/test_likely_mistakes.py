@@ -177,6 +177,19 @@ def test_released_numbers_of_unknown_noise_are_taken_as_they_are():
     assert "within its noise of 0" in told_of_scores(np.zeros(N), SCORES, mechanism=Dawa(1e6))
 
 
+@pytest.mark.parametrize("n", [5, 200, 20_000])
+def test_categories_that_no_record_is_in(n):
+    answers, how = np.resize(["yes", "no"], n), {"epsilon": 1.0, "rng": RNG(5)}
+    assert told(dp.counts, answers, ["yes", "No"], **how) is None
+    assert told(dp.counts, answers, ["Yes", "No"], neighbours="add-or-remove-one", **how) is None
+    text = told(dp.counts, answers, ["Yes", "No"], **how)
+    if n == 5:
+        assert text is None
+    else:
+        assert text.startswith("the released number of records in all categories is within")
+        assert text.endswith("do records have labels such as 'Yes'?")
+
+
 # --- where it is said
 
 
