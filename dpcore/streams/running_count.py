@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Neighbours
+from ..records import object_kinds
 from ..records.column import Column
 from .base import StreamMechanism, deviations_at
 from .default import asked
@@ -199,7 +200,7 @@ class RunningCount(Stream):
         array([113, 206, 328])
         """
         Column.of(increments, "increments").check_in_memory()
-        array = _check.array("increments", increments, "iuf", "must hold integers")
+        array = _array(increments)
         if array.ndim != 1:
             raise ParameterError("increments", array.shape, "must be one-dimensional")
         if array.size == 0:
@@ -214,10 +215,9 @@ class RunningCount(Stream):
 
     def _checked(self, increment: object) -> int:
         """Return an increment; messages must not quote it, because it is of records."""
-        if isinstance(increment, bool | np.bool_ | np.timedelta64) or not isinstance(
-            increment, Integral
-        ):
+        if not _is_whole(type(increment)):
             raise DtypeError("increment", f"a {type(increment).__name__}", "must be an integer")
+        assert isinstance(increment, Integral)
         most = self._most()
         if not 0 <= int(increment) <= most:
             raise ParameterError("increment", "another", f"must be between 0 and {most}")
@@ -230,3 +230,16 @@ class RunningCount(Stream):
     @classmethod
     def _made_again(cls, mechanism: StreamMechanism, horizon: int | None, more: Any) -> Self:
         return cls(horizon, mechanism, window=more.get("window"))
+
+
+def _array(increments: ArrayLike) -> NDArray[Any]:
+    """Return increments as an array; those of a list if ``add`` would take each, by its type."""
+    if not isinstance(increments, list | tuple):
+        return _check.array("increments", increments, "iuf", "must hold integers")
+    if wrong := [cls for cls in set(map(type, increments)) if not _is_whole(cls)]:
+        raise DtypeError("increments", object_kinds.name_of(wrong), "must hold integers")
+    return np.fromiter(map(int, increments), object, len(increments))
+
+
+def _is_whole(cls: type) -> bool:
+    return issubclass(cls, Integral) and not issubclass(cls, bool | np.bool_ | np.timedelta64)
