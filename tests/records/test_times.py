@@ -212,6 +212,17 @@ def test_categories_of_several_kinds_of_times_are_refused_whichever_are_there(co
                 grid.count(column)
 
 
+def test_categories_of_dates_and_times_are_of_one_kind() -> None:
+    days, noon = [dt.date(2024, 1, 2)] * 3, dt.datetime(2024, 1, 2, 12)
+    for one in (noon, pd.Timestamp(noon), np.datetime64(noon, "s")):
+        column = pd.Series([*days, one], dtype=object)
+        assert np.array_equal(YEAR.count(column.astype("category")), YEAR.count(column))
+    aware = noon.replace(tzinfo=dt.UTC)
+    zones = pd.Series([aware, aware.astimezone(dt.timezone(dt.timedelta(hours=5)))], dtype=object)
+    grid = dp.Grid.uniform("2024-01-01T00:00Z", "2024-01-03T00:00Z", 2)
+    assert grid.count(zones.astype("category")).tolist() == [0, 2]
+
+
 # --- as far from 1970 as NumPy has them: in their cells, or clamped; none wraps around
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DtypeError
-from .. import object_kinds
+from .. import object_kinds, times
 from .base import Column, Part
 
 __all__: list[str] = []
@@ -66,13 +66,13 @@ class _PandasColumn(Column):
         values = self.values
         if not hasattr(values, "dtype"):
             raise self._not_one()
-        if values.dtype == object:  # objects are checked one by one
-            yield Part(values.to_numpy(), None, is_typed=False)
-        elif hasattr(values.dtype, "pyarrow_dtype"):
+        if hasattr(values.dtype, "pyarrow_dtype"):
             import pyarrow as pa
 
             for part in Column.of(pa.array(values), self.argument).parts():
                 yield part._replace(is_typed=False)
+        elif getattr(values.dtype, "numpy_dtype", values.dtype) == np.dtype(object):
+            yield Part(values.to_numpy(), None, is_typed=False)  # they are checked one by one
         else:
             self._check_categories()
             yield _part(values)
@@ -121,8 +121,8 @@ def _objects_among(dtype: Any) -> Any:
 
 
 def _kind_among(category: Any) -> str:
-    """Return the kind of a category; times have more than one."""
+    """Return the kind of a category; the kind of a time is its unit."""
     kind = object_kinds.kind_of(type(category))
-    if kind != "other":
-        return kind
-    return f"{type(category).__name__}, {getattr(category, 'tzinfo', None) is None}"
+    return (
+        kind if kind != "other" else str(times.unit_of_array(np.array([category], object), False))
+    )
