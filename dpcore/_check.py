@@ -281,10 +281,13 @@ def array(
     # Rows of several lengths, lists too deep, columns that NumPy cannot hold. At some of these, old
     # versions of polars panic, which is no ``Exception``.
     except BaseException:
-        raise DtypeError(argument, f"a {type(value).__name__}", requirement) from None
-    if values.dtype.kind not in kinds:
-        raise DtypeError(argument, f"dtype {values.dtype}", requirement)
-    return values
+        problem = DtypeError(argument, f"a {type(value).__name__}", requirement)
+    else:
+        if values.dtype.kind in kinds:
+            return values
+        problem = DtypeError(argument, f"dtype {values.dtype}", requirement)
+    # Outside the handler, because the caught error, which may quote records, would be the context.
+    raise problem
 
 
 def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArray[Any]:

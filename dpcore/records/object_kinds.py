@@ -121,9 +121,19 @@ def unwrapped(objects: NDArray[Any]) -> NDArray[Any]:
         return objects
     plain = np.empty(objects.size, object)
     for i, value in enumerate(objects.flat):
-        array = np.asanyarray(value) if type(value) in wraps else None
-        plain[i] = value if array is None or array.ndim else array[()]
+        plain[i] = _content(value) if type(value) in wraps else value
     return plain
+
+
+def _content(value: Any) -> Any:
+    """Return what an array without axes contains, and anything else unchanged."""
+    try:
+        array = np.asanyarray(value)
+    except MemoryError:
+        raise
+    except Exception:  # its own error may quote it; it is refused for its type
+        return value
+    return value if array.ndim else array[()]
 
 
 def _is_array(cls: type) -> bool:

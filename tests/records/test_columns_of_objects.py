@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -277,6 +278,38 @@ def test_columns_of_other_libraries_hold_big_and_exact_numbers():
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), words)
     for array in (encoded, runs):
         assert dp.Grid([2.0**53, 2.0**54]).count(array, nan_policy="omit").tolist() == [1, 1]
+
+
+class Loud:
+    def __array__(self, *_, **__):
+        raise ValueError("secret")
+
+
+def test_an_error_of_a_record_itself_does_not_pass():
+    one = np.empty(2, object)
+    one[0], one[1] = 1.0, Loud()
+    for call in (lambda: GRID.count(one), lambda: dp.mean(one, (0, 1), epsilon=1.0)):
+        with pytest.raises(dp.DtypeError, match="objects of type Loud") as caught:
+            call()
+        assert caught.value.__context__ is None
+    rows = [[0.5, 1.0], [0.5, Loud()]]
+    with pytest.raises(dp.DtypeError, match="y_prob must hold real numbers") as caught:
+        dp.top_label([0, 1], rows, [0, 1])
+    assert caught.value.__context__ is None
+
+
+def test_arrays_of_objects_of_pandas_may_have_any_missing_value():
+    for missing in (Decimal("NaN"), Decimal("sNaN"), None):
+        values = pd.array(np.array([missing, Fraction(1, 2)], object))
+        assert GRID.count(values, nan_policy="omit").sum() == 1
+
+
+def test_a_masked_number_in_a_list_is_missing_without_a_warning_of_its_own():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert dp.count([0.5, np.ma.masked], epsilon=1e6).value == 2
+        assert GRID.count([0.5, np.ma.masked], nan_policy="omit").sum() == 1
+    assert told == []
 
 
 UNION = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array([0, 1])])

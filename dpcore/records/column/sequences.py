@@ -73,12 +73,14 @@ def _array(values: Any) -> NDArray[Any]:
     NumPy finds a type that holds all of the values: doubles for 2**63 and -1, text for "a" and 1.
     Which one it is depends on the values, so it is taken only where it makes no difference.
     """
+    array: NDArray[Any] | None = None
     try:
-        array: NDArray[Any] | None = np.asarray(values)
+        if not _check.is_masked(values):  # NumPy would read what a mask hides, or warn of it
+            array = np.asarray(values)
     except (MemoryError, RecursionError):
         raise
     except Exception:  # rows of several lengths, or bytes that are not ASCII beside text
-        array = None
+        pass
     if hasattr(type(values), "__array__") or isinstance(values, str | bytes):
         if array is None:
             raise TypeError
@@ -87,7 +89,7 @@ def _array(values: Any) -> NDArray[Any]:
         return np.fromiter(values, object, len(values))  # their lengths are no second axis
     if array is not None and array.ndim != 1:
         return array
-    if array is not None and array.dtype.kind in "biu" and not _check.is_masked(values):
+    if array is not None and array.dtype.kind in "biu":
         return array
     if array is not None and array.size == 0:
         return array.astype(object)  # a column without a type
