@@ -13,6 +13,7 @@ import warnings
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import models, streams, trust
+from dpcore.command_line import main as cli
 from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.papers.medians import recursive_medians
 from dpcore.papers.priroc import priroc_fix, score_curves_at_medians
@@ -683,6 +685,56 @@ def test_neighbours_releases_differ_in_their_numbers_alone(call):
         for value, *_ in KINDS[kind][1]:
             found = CALLS[call].function(*with_one(call, at, 0, value), rng=RNG(1))
             assert shape_of(found) == expected, (at, repr(value))
+
+
+# --- files of the command line
+
+ON_GRID = ["--lower", "0", "--upper", "1", "--size", "8"]
+UNTIL = ["--event", "y", "--upper", "1", "--size", "8"]
+COMMANDS = {
+    "cdf": ["--column", "x", *ON_GRID, "--mechanism", "dyadic"],
+    "cdf, by groups": ["--column", "x", *ON_GRID, "--by", "by", "--groups", "a,b"],
+    "roc": ["--label", "y", "--score", "x", *ON_GRID],
+    "survival": ["--duration", "x", *UNTIL],
+    "incidence": ["--duration", "x", "--kinds", "1", *UNTIL],
+}  # calibration and hosmer-lemeshow read as roc does, and simulate for seconds
+SPELT = {
+    "x": (
+        ("0.5", "5e-1", ".5", "+0.5", " 0.5", '"0.5"'),
+        ("1e308", "inf", "1e999", "2", "9" * 30, "Infinity"),
+        ("-1", "-inf", "-1e999"),
+        ("0", "-0", "0.0", "1e-999"),
+        ("", "NaN", "null"),
+        ("abc", "0x1p3", "True", "2024-01-01"),
+    ),
+    "y": (
+        ("1", "1.0", "true", "TRUE", "1e0", "01"),
+        ("0", "0.0", "false", "-0"),
+        ("7", "0.5", "1e999", "inf"),
+        ("", "NaN"),
+        ("abc", "yes"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_equal_cells_of_a_file_give_one_output(name, tmp_path, monkeypatch, capsys):
+    """The budget is so large that there is no noise."""
+    monkeypatch.chdir(tmp_path)
+    command = [name.partition(",")[0], "t.csv", *COMMANDS[name], "--epsilon", "1e6"]
+    columns = {"x": SCORES, "y": ONES, "by": ["a", "b"] * (N // 2)}
+    outputs = []
+    for column in {"x", "y"} & set(command):
+        for group in SPELT[column]:
+            said = set()
+            for text in group:
+                given = columns | {column: [*columns[column][:-1], text]}
+                rows = [",".join(map(str, row)) for row in zip(*given.values(), strict=True)]
+                Path("t.csv").write_text("\n".join(["x,y,by", *rows]))
+                said.add((cli.main(command), *capsys.readouterr()))
+            assert len(said) == 1, group
+            outputs += said
+    assert {code for code, *_ in outputs} == {0, 2}
 
 
 # --- what is tried
