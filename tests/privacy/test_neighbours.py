@@ -397,8 +397,15 @@ def base(call):
     return [list(KINDS[kind][0]) for kind in CALLS[call].kinds]
 
 
-def with_one(call, at, place, value):
+# Beside these, one float chooses NumPy's type for all; and they are equal to others.
+OTHERS = {"n": ONES, "l": [one == 1 for one in ONES]}
+WHOLE_FLOATS = {"n": list(map(float, ONES)), "l": list(map(float, ONES))}
+
+
+def with_one(call, at, place, value, others=None):
+    """Return the records with one replaced, perhaps beside others than the usual ones."""
     columns = base(call)
+    columns[at] = [*others] if others else columns[at]
     columns[at][place] = value
     return columns
 
@@ -418,10 +425,11 @@ def test_equal_records_of_any_type_in_any_container_give_one_release(call, turn,
             policy = {"nan_policy": "omit"} if group is missing else {}
             if call in ROWS and group is missing:  # masked entries of rows are refused
                 group = [value for value in group if value is not np.ma.masked]
-            expected = shown(call, with_one(call, at, place, group[0]), **policy)
+            plain = with_one(call, at, place, group[0], turn % 2 and WHOLE_FLOATS.get(kind))
+            expected = shown(call, plain, **policy)
             assert "Error: " not in expected[0]
             for value in group[some]:
-                columns = with_one(call, at, place, value)
+                columns = with_one(call, at, place, value, turn % 2 and OTHERS.get(kind))
                 held_so = held(container, columns[at], call)
                 if held_so is not None:
                     columns[at] = held_so
