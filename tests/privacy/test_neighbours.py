@@ -232,7 +232,7 @@ EXCEPTED = {
         "LogisticRegression.predict_proba",
     },
     "writes a query, and reads no record": {"sql"},
-    "takes half an hour for all cases, and reads as priroc_fix does": {"priroc"},
+    "reads as priroc_fix does, and is slow": {"priroc"},
 }
 COLUMNS = {
     *("values", "by", "y_true", "y_score", "y_prob", "durations", "event", "scores", "predicted"),
@@ -242,8 +242,9 @@ COLUMNS = {
 # --- groups of records that are equal in all that counts
 
 LONG, AFTER = np.longdouble, np.nextafter
+FAR_LONG = [LONG(10) ** 400] if np.finfo(LONG).maxexp > 1024 else []  # not on all machines
 FAR = (
-    *(10**30, 1e30, Fraction(10**30), Decimal("1e30"), LONG(10) ** 400, 10**400, Fraction(10**400)),
+    *(10**30, 1e30, Fraction(10**30), Decimal("1e30"), *FAR_LONG, 10**400, Fraction(10**400)),
     *(Decimal("1e400"), 1e308, 2**63, 2**70, np.inf, LONG(np.inf), np.float32(np.inf)),
     *(np.float16(np.inf), Decimal("Infinity"), np.array(2**70, object), np.array(np.inf)),
 )
@@ -259,7 +260,13 @@ NUMBERS = (
     ),
     (1.0, 1, True, np.True_, np.int8(1), np.uint64(1), LONG(1), Fraction(1), np.array(True)),
     (0.0, 0, -0.0, False, np.float32(-0.0), Decimal("-0"), Fraction(0), np.array(0), LONG(-0.0)),
-    (5e-324, Decimal("1e-400"), Fraction(1, 10**400), LONG(10) ** -400, Decimal("1e-999999")),
+    (
+        5e-324,
+        Decimal("1e-400"),
+        Fraction(1, 10**400),
+        *(1 / one for one in FAR_LONG),
+        Decimal("1e-999999"),
+    ),
     (AFTER(0.5, 1), Fraction(1, 2) + Fraction(1, 10**40), Decimal("0.5000000000000000000001")),
     (*FAR, 2**64 - 1, np.uint64(2**64 - 1)),
     (*(-value for value in FAR), np.int64(-(2**63))),
