@@ -22,6 +22,7 @@ __all__ = [
     "check_minimum",
     "check_testable",
     "grouped_rows",
+    "of_public_groups",
     "risk_groups",
 ]
 
@@ -76,6 +77,29 @@ def risk_groups(curves: ScoreCurves, groups: int, minimum: float | None) -> Risk
         grouped.merged[:size],
         _sums(cells.totals[np.newaxis, 1:], halves, at[np.newaxis])[0],
     )
+
+
+def of_public_groups(
+    edges: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    expected: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+) -> RiskGroups:
+    """Return groups with enough expected records, of public ones with sums of their own.
+
+    Enough are 5, and the largest deviation of the noise in one of the given groups.
+    """
+    size = len(expected)
+    ends, merged = np.arange(size + 1)[np.newaxis], np.empty((1, size), np.int64)
+    least = max(_FEW, float(deviations.max()))
+    join_small(expected[np.newaxis].copy(), np.zeros((size + 1, 2)), least, ends, merged)
+    kept = merged[0, : np.count_nonzero(merged)]
+    at = np.append(0, np.cumsum(kept))
+    observed, expected, variances = (
+        np.add.reduceat(each, at[:-1], axis=0) for each in (observed, expected, deviations**2)
+    )
+    without = np.zeros(kept.size)  # the expected numbers are sums of the probabilities themselves
+    return RiskGroups(edges[at], observed, expected, np.sqrt(variances), kept, without)
 
 
 def grouped_rows(

@@ -19,6 +19,7 @@ from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow, statistics
 from ..statistics.residual_moments import ResidualMoments
 from ..statistics.right_labels import RightLabels
+from ..statistics.risk_groups import of_public_groups
 from ..summaries.polynomials import FIXED_POINT
 from .functions.combined import Coarse
 from .functions.function import Function
@@ -163,7 +164,9 @@ def hosmer_lemeshow(
     Returns
     -------
     HosmerLemeshow
-        Its expected numbers are sums of the probabilities themselves.
+        Its expected numbers are sums of the probabilities themselves. A group of which fewer
+        negatives or positives are expected than 5, or than the deviation of the noise in a group's
+        count, is merged with the next one, and the last with the one before.
 
     Warns
     -----
@@ -191,17 +194,10 @@ def hosmer_lemeshow(
     of, n = _checked(released, RiskGroupSums)
     _warn_of_lost(released, n, _NO_LABEL)
     observed, positives = _of_groups(released.total)
-    test = HosmerLemeshow(
-        np.array(of.edges),
-        observed,
-        np.stack([observed.sum(axis=1) - positives, positives], axis=1),
-        _deviations_of_groups(released),
-        np.ones(len(observed), np.int64),
-        np.zeros(len(observed)),
-        n,
-        released.privacy,
-        fitted,
-    )
+    expected = np.stack([observed.sum(axis=1) - positives, positives], axis=1)
+    deviations = _deviations_of_groups(released)
+    groups = of_public_groups(np.array(of.edges), observed, expected, deviations)
+    test = HosmerLemeshow(*groups, n, released.privacy, fitted)
     if trust is None:
         return test
     if not isinstance(trust, Summing):
@@ -209,7 +205,7 @@ def hosmer_lemeshow(
     if trust.describe() != dict(released.mechanism):
         raise ParameterError("trust", trust, "must be the one that released the sum")
     noise = trust.sum_noise(released.function, "replace-one")
-    return replace(test, simulation=_Simulation(test, noise))
+    return replace(test, simulation=_Simulation(test, expected, noise))
 
 
 def reliability(released: ReleasedSum) -> Reliability:
@@ -307,26 +303,29 @@ def residual_moments(released: ReleasedSum) -> ResidualMoments:
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """Tests of simulated labels, with the expected numbers that were released.
+    """Tests of simulated labels, with the expected numbers that were released, (G, 2).
 
-    These are in the denominators, so they stay fixed. Numbers before noise are drawn around the
-    released ones, and labels are drawn to fit these.
+    These are in the denominators, so they stay fixed, and with them how groups are merged. Numbers
+    before noise are drawn around the released ones, and labels are drawn to fit these.
     """
 
     test: HosmerLemeshow
+    released: Reals
     noise: SumNoise
 
     def __call__(
         self, replicates: int, rng: np.random.Generator
     ) -> tuple[Reals, NDArray[np.int64]]:
         observed = np.stack([self._observed(rng) for _ in range(replicates)])
+        merged = self.test.merged
+        observed = np.add.reduceat(observed, np.cumsum(merged) - merged, axis=1)
         degrees = np.full(replicates, self.test.degrees_of_freedom)
         return statistics(observed, self.test.expected), degrees
 
     def _observed(self, rng: np.random.Generator) -> Reals:
         steps = self.noise.drawn(source(rng)) * self.noise.lattice.units
         of_counts, of_sums = _of_groups(steps)
-        released = self.test.expected
+        released = self.released
         # Noise of the sizes is in the expected negatives, too: it is that of the observed numbers.
         sizes = np.maximum(released.sum(axis=1) - of_counts.sum(axis=1), 0.0)
         expected = np.clip(released[:, 1] - of_sums, 0.0, sizes)

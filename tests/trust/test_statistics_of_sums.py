@@ -97,7 +97,7 @@ def test_many_sites_have_the_distance_of_one():
 
 
 def test_a_round_has_the_groups_of_the_published_test():
-    given = records(40)
+    given = records(400)
     trust = SecureAggregation()
     protocol = Protocol.of_function(trust, RiskGroupSums(EDGES), ROUND)
     servers, rng = [Server(protocol), Server(protocol)], RNG(2)
@@ -116,6 +116,21 @@ def test_a_round_has_the_groups_of_the_published_test():
     assert np.array_equal(test.edges, EDGES)
     with pytest.raises(dp.DpcoreError):
         _ = test.pvalue  # nobody said which trust model
+
+
+def test_groups_that_may_be_empty_are_merged():
+    given = records(2000)
+    given[:, 1] = 0.4 + 0.2 * given[:, 1]  # of ten groups, eight are empty
+    trust, edges = DistributedNoise(epsilon=0.5, clients=2000), np.linspace(0, 1, 11)
+    for seed in range(5):
+        released = vector_sum(given, RiskGroupSums(edges), trust, rng=RNG(seed))
+        test = dp.trust.hosmer_lemeshow(released, trust, fitted=False)
+        of_one = np.sqrt(2) * released.deviation.max()
+        assert (test.expected >= max(5.0, of_one)).all()
+        assert np.array_equal(test.edges, edges[np.append(0, np.cumsum(test.merged))])
+        assert np.allclose(test.expected.sum(), released.total.sum())
+        assert np.allclose(test.deviations[:, 0], of_one * np.sqrt(test.merged), rtol=1e-6)
+        assert (test.under_noise(9, RNG(seed)).null_degrees_of_freedom == test.merged.size).all()
 
 
 def test_the_noise_is_that_of_algorithm_2():
