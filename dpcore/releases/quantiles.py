@@ -236,9 +236,13 @@ class Quantiles(Stored):
         p = np.asarray(self.probabilities, np.float64)
         if self.curve is not None:
             self._records(n)
+            shares = np.clip(self.curve.counts / self.curve.n, 0.0, 1.0)
             low, high = self.curve.band(level)
             cells = self._cells().reshape(p.shape)
-            low, high = low[cells], np.append(0.0, high)[cells]  # of the cell's end, and beginning
+            # The noise chose the cell. So its reach at the cell's end, and beginning, is around p:
+            # F is then missed only if the band misses it at the last threshold where F is below
+            # the interval, or at the first where it is above, which do not depend on the noise.
+            low, high = p - (shares - low)[cells], p + np.append(0.0, high - shares)[cells]
         else:
             at = np.searchsorted(np.unique(p), p)
             low, high = (end[at] for end in self._drawn(level, n, 0.0))
