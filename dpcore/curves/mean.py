@@ -248,7 +248,7 @@ class Mean(Stored):
         else:
             constant -= spread * share**2
         inside = linear**2 - 4.0 * square * constant
-        if not (square > 0.0 and inside >= 0.0):
+        if not (records > 0.0 and square > 0.0 and inside >= 0.0):
             return Interval(self.lower, self.upper)
         middle, reach = -linear / (2.0 * square), math.sqrt(inside) / (2.0 * square)
         rounding = 2.0**-MEAN_BITS  # of each record

@@ -199,7 +199,8 @@ class ClasswiseCalibration(Stored):
     def ratio_interval(self, level: float = 0.95) -> Interval[Reals]:
         """Return intervals for the ratios of these records, (K, N) ends. They count the noise.
 
-        Each holds alone. Where the expected number may be 0, they are all that the cell allows.
+        Each holds alone, and contains ``ratio``. Where the expected number may be 0, it is all that
+        the cell allows.
 
         Parameters
         ----------
@@ -391,9 +392,8 @@ class ClasswiseCalibration(Stored):
                 np.clip((linear + side) / square, 0.0, self._largest_ratio)
                 for side in (-root, root)
             ]
-        return Interval(
-            np.where(is_sure, ends[0], 0.0), np.where(is_sure, ends[1], self._largest_ratio)
-        )
+        low, high = np.fmin(ends[0], self.ratio), np.fmax(ends[1], self.ratio)
+        return Interval(np.where(is_sure, low, 0.0), np.where(is_sure, high, self._largest_ratio))
 
     @property
     def _largest_ratio(self) -> Reals:

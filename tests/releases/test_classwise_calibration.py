@@ -315,6 +315,16 @@ def test_errors_and_ratios_are_in_their_intervals_under_any_noise(epsilon):
         assert (found.ratio <= high)[known].all()
 
 
+def test_ratios_of_few_records_are_in_the_intervals_of_their_population():
+    labels, prob = records(20, 3, 1.0, RNG(12))
+    for seed in range(100):
+        found = dp.classwise_calibration(labels, prob, range(3), rho=50.0, rng=RNG(seed))
+        low, high = found.population_ratio_interval()
+        known = ~np.isnan(found.ratio)
+        assert (low <= found.ratio)[known].all()
+        assert (found.ratio <= high)[known].all()
+
+
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.5}])
 def test_intervals_of_the_population_cover_also_where_there_are_few_records(budget):
     """Labels are drawn anew from the probabilities, so that each ratio of the population is 1."""
