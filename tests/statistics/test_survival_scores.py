@@ -240,6 +240,19 @@ def test_nobody_to_compare_is_no_area():
     assert np.isnan(found.concordance_interval().low)
 
 
+def test_nothing_is_known_where_noise_leaves_nobody_to_compare():
+    unknown, given = 0, ([1.0, 2.0, 3.0], [1, 1, 0], [0.9, 0.4, 0.1])
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        found = dp.survival_scores(*given, dp.Grid.uniform(0, 4, 2), epsilon=0.5, rng=rng)
+        if np.isnan(found.concordance):
+            unknown += 1
+            assert found.concordance_interval() == (0.0, 1.0)
+        if np.isnan(found.auc()):
+            assert found.auc_interval(of="population") == (0.0, 1.0)
+    assert unknown
+
+
 def test_predicted_risks_lie_within_their_bins_even_of_parts_of_records():
     for seed in range(20):
         rng = RNG(seed)
