@@ -190,6 +190,8 @@ class CumulativeIncidence(EventRow):
         200 releases of the released counts are simulated, for a population each time of a new
         sample, and processed as this one was. log(-log(1 - F)) is taken as normal, with the root
         mean square error of these releases. What a mechanism such as DAWA may have lost is added.
+        Where noise in empty cells looks like more events of a kind than there are, the band is too
+        high, and misses often.
 
         Examples
         --------

@@ -145,7 +145,10 @@ def restricted_mean_difference(
     This is post-processing and costs no privacy. Both restricted means are areas under a curve
     (``Survival.restricted_mean``), with the root mean square errors of 200 simulated releases. The
     difference is taken as normal: the test is that of Royston & Parmar 2013, *Restricted mean
-    survival time*, with the variance of noise and processing in it.
+    survival time*, with the variance of noise and processing in it. For populations,
+    each group should have 10 events or more up to ``until``, as a sample without any shows no
+    sampling error. Where noise in empty cells looks like more events than there are, groups of
+    different sizes may seem to differ.
 
     Examples
     --------

@@ -88,7 +88,8 @@ def log_rank_test(
     curve's mechanism. So it knows noise, grid and ends, and unequal censoring. Raw counts are taken
     if curves keep them, as in ``two_sample_test``. The p-value is approximate, because hazard and
     censoring are those of the release, and taken to be even within cells; docs/measured/log-rank.md
-    has how often equal hazards are rejected. The cost is that of R + 200 releases of each curve.
+    has how often equal hazards are rejected; of groups of a few records, it is too often. The cost
+    is that of R + 200 releases of each curve.
 
     References
     ----------

@@ -233,7 +233,8 @@ class SurvivalScores(Stored):
         sample. The log odds are taken as normal, with the root mean square error of these releases.
         If noise is the only error, they are those of raw counts, as isotonic regression moves them
         towards 0 in all releases; the interval reaches to the released value. What ties in cells
-        cost is not in it. With a few tens of records, it covers somewhat too seldom.
+        cost is not in it. With a few tens of records, or a large epsilon, at which most noise is
+        0, it covers somewhat too seldom.
 
         Examples
         --------
