@@ -453,14 +453,15 @@ class CDF(Stored):
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
         The ends are within [0, 1]. Gaussian noise is taken as normal. For sums of Laplace terms,
-        the interval is wide enough for a single term, which has the longest tails. If n is
-        released, too, its noise is taken at its worst. The interval is around the count as
-        released, if ``raw`` is known, and reaches to the processed one if that is outside: isotonic
-        regression moves the ends of flat parts of F alike in all releases. At a threshold where the
-        error is not known, or is more than noise (between ``knots``), F lies between its values at
-        the nearest thresholds where the error is known. There the interval reaches from the lower
-        end of the interval before it to the upper end of the interval after it. From ``grid.lower``
-        to the first threshold, F is between 0 and the first upper end.
+        the interval is wide enough for a single term, which has the longest tails. It reaches a
+        whole count at least, unless noise is nearly always 0. If n is released, too, its noise is
+        taken at its worst. The interval is around the count as released, if ``raw`` is known, and
+        reaches to the processed one if that is outside: isotonic regression moves the ends of flat
+        parts of F alike in all releases. At a threshold where the error is not known, or is more
+        than noise (between ``knots``), F lies between its values at the nearest thresholds where
+        the error is known. There the interval reaches from the lower end of the interval before it
+        to the upper end of the interval after it. From ``grid.lower`` to the first threshold, F is
+        between 0 and the first upper end.
 
         Examples
         --------

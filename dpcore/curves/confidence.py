@@ -166,11 +166,13 @@ def band_of(
     """
     total = np.asarray(n, np.float64)[..., np.newaxis]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        of_n = width * noise_deviation[..., -1:]  # NaN for no deviations of an infinite one
+        of_noise = width * noise_deviation  # NaN for no deviations of an infinite one
+        # Noise of whole counts is 0, or at least 1: that in at most variance of the releases.
+        may_be_one = noise_deviation**2 > np.exp(-math.sqrt(2.0) * width)
+        of_noise = np.where(may_be_one, np.maximum(of_noise, 1.0), of_noise)
+        of_n = of_noise[..., -1:]
         reach = np.where(
-            np.isfinite(noise_deviation),
-            width * np.hypot(noise_deviation, sampling_deviation),
-            np.inf,
+            np.isfinite(noise_deviation), np.hypot(of_noise, width * sampling_deviation), np.inf
         )
         low = np.where(np.isfinite(of_n), (counts - reach) / (total + of_n), 0.0)
         high = np.where(total > of_n, (counts + reach) / (total - of_n), 1.0)

@@ -90,3 +90,16 @@ def test_the_warning_of_too_much_noise_is_that_of_the_known_places():
         dp.cdf([0.5] * 20, GRID, HistogramQueries(0.1))
     with pytest.warns(dp.DpcoreWarning, match="the standard error of the curves is up to"):
         dp.score_curves([0, 1] * 20, [0.2, 0.4] * 20, GRID, HistogramQueries(0.1))
+
+
+def test_noise_that_is_mostly_0_moves_a_count_by_one_at_least():
+    """Of 32 cells at epsilon = 10, intervals of .65 counts missed 12 to 15 % of single counts."""
+    grid, rng, covered = dp.Grid.uniform(0, 32, 32), np.random.default_rng(1), []
+    mechanism, exact = dp.mechanisms.Histogram(10.0), np.arange(1, 33) / 32
+    for _ in range(100):
+        curve = dp.cdf(np.arange(0.5, 32.0), grid, mechanism, rng=rng)
+        low, high = curve.band()
+        covered.append((low <= exact + 1e-12) & (exact <= high + 1e-12))
+    assert np.mean(covered) >= 0.95
+    sure = dp.cdf(np.arange(0.5, 32.0), grid, dp.mechanisms.Histogram(30.0), rng=rng)
+    assert np.ptp(sure.band(), axis=0).max() < 0.01

@@ -168,11 +168,11 @@ def test_the_ends_for_the_mean_are_never_the_other_way_round(level):
 
 
 def test_bands_take_the_noise_of_a_released_number_at_its_worst():
-    made = Histogram(2.0, neighbours="add-or-remove-one")
+    made = Histogram(1.5, neighbours="add-or-remove-one")
     values, grid = RNG(1).random(50), dp.Grid.uniform(0, 1, 4)
     curve = dp.cdf(values, grid, made, rng=RNG(2))
-    reach = NormalDist().inv_cdf(0.9) * curve.noise_deviation
-    low, high = curve.band(0.8)
+    reach = NormalDist().inv_cdf(0.95) * curve.noise_deviation
+    low, high = curve.band(0.9)
     inner = (curve.counts - reach) / (curve.n + reach[-1])
     outer = (curve.counts + reach) / (curve.n - reach[-1])
     np.testing.assert_allclose(low[:-1], inner[:-1])
