@@ -214,8 +214,7 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
     """Return the items of an iterable."""
     if isinstance(value, Iterator):  # its own errors are the caller's
         return list(value)
-    if isinstance(value, range) and value[_MOST_OF_RANGE:]:
-        raise ParameterError(argument, value, f"must hold at most {_MOST_OF_RANGE} items")
+    _not_too_long(argument, value)
     try:
         listed: list[Any] = list(value)  # type: ignore[call-overload]
         return listed
@@ -223,6 +222,12 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
         raise
     except Exception:  # arrays without axes, frames that are not computed yet
         raise DtypeError(argument, type(value).__name__, requirement) from None
+
+
+def _not_too_long(argument: str, value: object) -> None:
+    if isinstance(value, range) and value[_MOST_OF_RANGE:]:
+        what = f"must hold at most {_MOST_OF_RANGE} items"
+        raise ParameterError(argument, Words("a longer range"), what)  # it may be of records
 
 
 def in_order(argument: str, value: object, requirement: str) -> list[Any]:
@@ -274,6 +279,7 @@ def array(
 ) -> NDArray[Any]:
     """Return an array of any shape, with a dtype of one of these kinds and no masked entries."""
     unmasked(argument, value)
+    _not_too_long(argument, value)
     try:
         values: NDArray[Any] = np.asarray(value)
     except (MemoryError, KeyboardInterrupt, SystemExit):

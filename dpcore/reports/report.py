@@ -140,7 +140,8 @@ def _named(results: Any) -> dict[str, Any]:
             _check.instance("results", name, str, "must have names that are strings")
         named = dict(results)
     else:
-        named = {f"{at}. {type(one).__name__}": one for at, one in enumerate(results, 1)}
+        listed = _check.items("results", results, "must be results of dpcore")
+        named = {f"{at}. {type(one).__name__}": one for at, one in enumerate(listed, 1)}
     if not named:
         raise ParameterError("results", 0, "must hold one result or more")
     for result in named.values():

@@ -115,7 +115,7 @@ def _are_numbers(given: Any) -> bool:
     """Return whether thresholds are surely numbers, as most are, by a quick check."""
     if isinstance(given, np.ndarray):
         return given.dtype.kind in "iuf"
-    return isinstance(given, list | tuple) and type(next(iter(given), None)) in (int, float)
+    return isinstance(given, list | tuple | range) and type(next(iter(given), None)) in (int, float)
 
 
 def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:

@@ -17,7 +17,7 @@ import pytest
 import dpcore as dp
 from tests.project import calls_of_sums  # noqa: F401  # adds its calls
 from tests.project.bad_values import BAD
-from tests.project.calls import CALLED, CALLS, PAID_BEFORE
+from tests.project.calls import CALLED, CALLS, CURVE, PAID_BEFORE, PROTOCOL, SURVIVAL, TABLE
 from tests.project.public_rooms import callables
 from tests.project.test_wrong_kinds import BY_HAND
 
@@ -105,6 +105,28 @@ def test_any_argument_gives_a_result_or_an_error_that_can_be_shown_and_costs_not
                     error.add_note(f"{argument} was {kind}")
                     raise
                 assert len(watching.charged) == before
+
+
+@pytest.mark.parametrize("long", [range(2**24 + 1), range(2**62), range(10**400)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        dp.Grid,
+        CURVE,
+        CURVE.quantile,
+        CURVE.histogram,
+        SURVIVAL.restricted_mean,
+        TABLE.conditional_quantiles,
+        dp.BoxPlot.from_sample,
+        dp.report,
+        dp.combine,
+        dp.trust.release_sum,
+        dp.trust.Client(PROTOCOL).report,
+    ],
+)
+def test_a_range_that_no_memory_holds_is_refused_at_once(call, long):
+    with pytest.raises(dp.ParameterError, match=r"hold at most 16777216 items; got a longer range"):
+        call(*(["x"] if call == TABLE.conditional_quantiles else []), long)
 
 
 NOT_CALLED = {

@@ -280,7 +280,8 @@ def _integers(cells: object) -> NDArray[Any]:
     is_table = isinstance(cells, np.ndarray) and cells.ndim > 1
     if is_table or isinstance(cells, str | bytes | bytearray | memoryview):
         raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
-    held = list(given) if isinstance(given, Sequence) else [given]
+    is_list = isinstance(given, Sequence)
+    held = _check.items("cells", given, "must be integers") if is_list else [given]
     for cell in held:  # messages must not quote records
         if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
             raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ..._sealed import sealed
 from ...errors import DtypeError
 from .parameters import Protocol
@@ -167,9 +168,10 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> Parti
         totals = sums.total.view(np.uint64)
         sums.protocol.round.check_sums(Sums(totals, sums.reports))
         return PartialSum(sums.protocol, totals, sums.reports, b"", simulated=sums.simulated)
+    requirement = "must be partial sums, or one VectorSum"
     if not isinstance(sums, PartialSum | Sequence):
-        raise DtypeError("sums", type(sums).__name__, "must be partial sums, or one VectorSum")
-    parts = [sums] if isinstance(sums, PartialSum) else list(sums)
+        raise DtypeError("sums", type(sums).__name__, requirement)
+    parts = [sums] if isinstance(sums, PartialSum) else _check.items("sums", sums, requirement)
     check_kinds("sums", parts, PartialSum, "must be partial sums, or one VectorSum by itself")
     for part in parts:
         _check_form(part)
