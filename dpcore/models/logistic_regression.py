@@ -28,7 +28,7 @@ __all__ = ["LogisticRegression"]
 Method = Literal["objective", "output"]
 
 _MOST_LABEL: Final = 2**53  # in a list, other labels may turn a label into a double
-_KINDS: Final = (bool | int | float | np.bool_ | np.number, str, bytes)
+_KINDS: Final = (bool | int | float | np.bool_ | np.integer | np.floating, str, bytes)
 
 
 @documented
@@ -266,9 +266,8 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
     if pair[0] == pair[1] or any(label != label for label in pair):  # NaN is not a class either
         raise ParameterError("classes", classes, "must be different")
-    if any(
-        not isinstance(label, str | bytes) and abs(float(label)) >= _MOST_LABEL for label in pair
-    ):
+    plain = [label.item() if isinstance(label, np.generic) else label for label in pair]
+    if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in plain):
         what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"
         raise ParameterError("classes", classes, what)
     for label in pair:

@@ -125,6 +125,8 @@ def test_an_epsilon_that_is_too_small_is_refused(kind, method, epsilon):
         (LogisticRegression, {"classes": (0, 2**53)}, dp.ParameterError),
         (LogisticRegression, {"classes": (-(2.0**53), 0)}, dp.ParameterError),
         (LogisticRegression, {"classes": (0, 2**70)}, dp.ParameterError),
+        (LogisticRegression, {"classes": (0, 10**400)}, dp.ParameterError),
+        (LogisticRegression, {"classes": (np.complex128(0), np.complex128(1))}, dp.DtypeError),
         (LogisticRegression, {"classes": (0, math.inf)}, dp.ParameterError),
         # NumPy does not keep null characters at the end
         (LogisticRegression, {"classes": ("a", "a\0")}, dp.ParameterError),
