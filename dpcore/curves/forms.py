@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DpcoreError, FormatError, ParameterError
+from ..errors import DpcoreError, FormatError, ParameterError, shown
 from ..privacy.guarantees import Privacy, Relation
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.table_grid import TableGrid
@@ -125,7 +125,9 @@ def by_name(own: Form) -> Form:
     def load(name: str, data: _Fields) -> dict[str, Any]:
         if not isinstance(data[name], dict):
             raise ValueError(f"{name} must be an object")
-        return {key: own["load"](key, data[name]) for key in data[name]}
+        for key in data[name]:
+            _check_text(f"a name in {name}", key)
+        return {key: own["load"](name, {name: value}) for key, value in data[name].items()}
 
     return form(lambda values: {key: own["dump"](value) for key, value in values.items()}, load)
 
@@ -143,7 +145,7 @@ def check_fields(
     for name in sorted(names - set(data)):
         raise FormatError(f"{what} without the field {name!r}")
     for name in sorted(set(data) - names - optional):
-        raise FormatError(f"{what} with the unknown field {name!r}")
+        raise FormatError(f"{what} with the unknown field {shown(name)}")
 
 
 # --- numbers and texts
@@ -163,13 +165,21 @@ def _whole(name: str, data: _Fields) -> int:
     return int(data[name])
 
 
-def _of_type(kind: type, what: str) -> Form:
-    def load(name: str, data: _Fields) -> Any:
-        if type(data[name]) is not kind:
-            raise ValueError(f"{name} must be {what}")
-        return data[name]
+def _flag(name: str, data: _Fields) -> bool:
+    if type(data[name]) is not bool:
+        raise ValueError(f"{name} must be true or false")
+    return bool(data[name])
 
-    return form(_same, load)
+
+def _text(name: str, data: _Fields) -> str:
+    _check_text(name, data[name])
+    return str(data[name])
+
+
+def _check_text(name: str, given: Any) -> None:
+    """Refuse half of a surrogate pair, too, which tables of pandas cannot hold."""
+    if type(given) is not str or any("\ud800" <= letter <= "\udfff" for letter in given):
+        raise ValueError(f"{name} must be a string that UTF-8 can write")
 
 
 def _dumped_numbers(value: Any) -> Any:
@@ -267,9 +277,9 @@ def _not_large(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 PLAIN: Final = form(_same, _given)  # JSON has this type, and the class checks the value
-FLAG: Final = _of_type(bool, "true or false")
+FLAG: Final = form(_same, _flag)
 WHOLE: Final = form(_same, _whole)
-TEXT: Final = _of_type(str, "a string")
+TEXT: Final = form(_same, _text)
 NUMBER: Final = form(_dumped_numbers, _number)
 NUMBERS: Final = form(_dumped_numbers, _numbers)  # or a number; both may be times or durations
 VALUE: Final = _shaped(0, "one value")

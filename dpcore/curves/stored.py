@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 import numpy as np
 
 from .. import _check
-from ..errors import DpcoreError, DtypeError, FormatError
+from ..errors import DpcoreError, DtypeError, FormatError, shown
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid
 from . import forms
@@ -257,7 +257,7 @@ def made(cls: type[_Class], data: Any) -> _Class:
         raise FormatError(f'not a release: the field "format" has to be "{kind}"{other}')
     version = data.get("version", 0)
     if kind and (type(version) is not int or version != _VERSION):
-        raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
+        raise FormatError(f"format version {shown(version)}; this dpcore reads version {_VERSION}")
     try:
         own = {name: value for name, value in data.items() if name not in header(cls)}
         result: _Class = _of_fields(cls, own)
@@ -327,7 +327,7 @@ def _stated(value: Any) -> list[tuple[float, bool]]:
 
 def _key(value: Any) -> Hashable:
     """Return a key that is equal for equal values."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.datetime64 | np.timedelta64):  # NaT has other hashes
         if value.dtype.kind in "mM":
             return value.astype(f"{value.dtype.kind}8[us]").tobytes()
         return (value.astype(np.float64) + 0.0).tobytes()  # -0.0 becomes 0.0

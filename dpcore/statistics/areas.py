@@ -114,11 +114,12 @@ class BucketedScores:
         more record of the rarer class, which might lie anywhere, is added.
         """
         negatives, positives = self._records(self.curves.joint.counts)
-        own, other = float(positives.sum()), float(negatives.sum())
+        # Not the sums of the records: of large counts that fall again, they may have no digit left.
+        own, other = float(self.curves.positives[-1]), float(self.curves.negatives[-1])
         below = np.cumsum(negatives) - (1.0 - np.asarray(ties)) * negatives
         above = own - np.cumsum(positives) + np.asarray(ties) * positives
-        variance = _variance(below / other, positives) / own
-        variance += _variance(above / own, negatives) / other
+        variance = _variance(below / other, positives / own) / own
+        variance += _variance(above / own, negatives / other) / other
         return math.hypot(math.sqrt(variance), 1.0 / (min(own, other) + 1.0))
 
     def interval(
@@ -176,8 +177,7 @@ class BucketedScores:
 
 
 def _variance(values: Reals, weights: Reals) -> float:
-    """Return the variance of values, weighted by numbers of records, of which noise may be < 0."""
-    weights = weights / weights.sum()
+    """Return the variance of values, weighted by shares of records, of which noise may be < 0."""
     return max(float(np.sum(weights * (values - np.sum(weights * values)) ** 2)), 0.0)
 
 

@@ -18,7 +18,15 @@ from ..errors import ParameterError, amount
 from ..kernels.counting.depths import equal_depths
 from ..summaries.grid import MOST_CELLS
 
-__all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "equi_depth_ends", "uniform_bins"]
+__all__ = [
+    "Bins",
+    "Cells",
+    "check_edges",
+    "counted_bins",
+    "equi_depth_bins",
+    "equi_depth_ends",
+    "uniform_bins",
+]
 
 _LIKE: Final = forms.counted(forms.like("negatives"))
 
@@ -66,7 +74,7 @@ class Bins(Stored):
     def __post_init__(self) -> None:
         _check.held("negatives", self.negatives, (None,))
         size = self.negatives.size
-        _check.held("edges", self.edges, (size + 1,))
+        check_edges(self.edges, size)
         for name in ("positives", "mean_score", "negatives_deviation", "positives_deviation"):
             _check.held(name, getattr(self, name), (size,))
         for name in ("negatives", "positives"):
@@ -210,6 +218,13 @@ def equi_depth_ends(totals: NDArray[np.float64], size: int) -> NDArray[np.int64]
     ends = np.empty((len(totals), size + 1), np.int64)
     equal_depths(totals, ends)
     return ends
+
+
+def check_edges(edges: NDArray[np.float64], bins: int) -> None:
+    """Check the edges of bins, or of groups, of probabilities."""
+    _check.held("edges", edges, (bins + 1,))
+    if not (np.all((edges >= 0.0) & (edges <= 1.0)) and np.all(edges[:-1] <= edges[1:])):
+        raise ParameterError("edges", edges, "must be within [0, 1], and never decrease")
 
 
 def uniform_bins(curves: ScoreCurves, bins: int = 10) -> Bins:

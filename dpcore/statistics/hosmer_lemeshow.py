@@ -27,7 +27,7 @@ from ..curves.stored import Stored, dumped, made, one_of
 from ..errors import DpcoreError, DtypeError, ParameterError, amount
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
-from .binning import Cells
+from .binning import Cells, check_edges
 from .right_labels import RightLabels
 from .risk_groups import are_few, check_groups, check_minimum, grouped_rows, risk_groups
 
@@ -209,9 +209,11 @@ class HosmerLemeshow(Stored):
     def __post_init__(self) -> None:
         _check.held("merged", self.merged, (None,))
         groups = self.merged.size
-        _check.held("edges", self.edges, (groups + 1,))
+        check_edges(self.edges, groups)
         for name in ("observed", "expected", "deviations"):
             _check.held(name, getattr(self, name), (groups, 2))
+        for name in ("observed", "expected"):
+            _check.cumulative_counts(name, getattr(self, name))  # finite
         _check.held("cell_errors", self.cell_errors, (groups,))
         _check.integer("n", self.n, 0, 2**63 - 1)
         _check.instance("privacy", self.privacy, Privacy, "must be a Privacy")

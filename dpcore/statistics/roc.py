@@ -608,7 +608,7 @@ class ROC(Stored):
         if self.curves.grid.size > _MOST_CELLS_IN_A_LEGEND:
             return area
         low, high = self.auc_interval(level)
-        if low == high:
+        if not low < high:
             return area
         digits = min(max(3, -math.floor(math.log10(high - low))), 9)
         return f"AUC = {self.auc:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"

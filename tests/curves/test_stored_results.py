@@ -406,6 +406,39 @@ def test_larger_shares_of_bins_than_files_may_have_are_refused():
         replace(bins, positives=np.full_like(bins.positives, 1e71))
 
 
+def with_one_changed(name, places, value):
+    """The JSON of a result, with another value at one place."""
+    data = json.loads(RESULTS[name].to_json())
+    *before, last = places
+    at = data
+    for key in before:
+        at = at[key]
+    at[last] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "value", "words"),
+    [
+        ("sum of vectors", ["deviation", 0], 1.7e308, "within"),
+        ("sum", ["total", 0], -1.7e308, "within"),
+        ("plan", ["options", 0, "name"], "\ud800", "name must be a string that UTF-8 can write"),
+        ("plan", ["options", 0, "on_shapes", "\udcff"], 0.5, "a name in on_shapes must"),
+        ("cdf", ["x\ud800" * 9999], 1, "unknown field"),
+        ("cdf", ["version"], ["x"] * 9999, "version"),
+        ("reliability with empty bins", ["bins", "edges", 2], "-inf", "edges must be within"),
+        ("reliability without its curves", ["bins", "edges", 1], 0.75, "never decrease"),
+        ("hosmer-lemeshow", ["edges", 1], 1.5, "edges must be within"),
+        ("hosmer-lemeshow by groups", ["observed", 0, 1], "inf", "observed must be finite"),
+        ("hosmer-lemeshow by groups", ["expected", 0, 1], "nan", "expected must be finite"),
+    ],
+)
+def test_what_no_result_holds_is_refused_in_few_words(name, places, value, words):
+    with pytest.raises(dp.FormatError, match=words) as refused:
+        dp.load(with_one_changed(name, places, value))
+    assert len(str(refused.value)) < 300
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     ("name", "places", "value", "read"),
@@ -419,22 +452,28 @@ def test_larger_shares_of_bins_than_files_may_have_are_refused():
             1e70,
             lambda roc: roc.to_frame(),
         ),
+        (
+            "roc without its mechanism",
+            ["curves", "counts", 26],
+            1e30,  # sums of the cells have no digit of other records
+            lambda roc: (roc.population_auc_interval(), roc.plot()),
+        ),
     ],
 )
-def test_stored_noise_as_large_as_is_read_has_intervals(name, places, value, read):
-    data = json.loads(RESULTS[name].to_json())
-    *before, last = places
-    at = data
-    for key in before:
-        at = at[key]
-    at[last] = value
-    assert read(dp.load(json.dumps(data))) is not None
+def test_stored_numbers_as_large_as_are_read_have_intervals(name, places, value, read):
+    assert read(dp.load(with_one_changed(name, places, value))) is not None
 
 
-def test_what_is_not_a_number_equals_itself_after_reading():
-    data = json.loads(RESULTS["suggestion"].to_json())
-    again = [dp.load(json.dumps({**data, "value_error": "nan"})) for _ in range(2)]
-    assert again[0] == again[1] != RESULTS["suggestion"]
+@pytest.mark.parametrize(
+    ("name", "places", "value"),
+    [
+        ("suggestion", ["value_error"], "nan"),
+        ("comparison of times", ["population_interval", 0, "values"], -(2**63)),  # NaT
+    ],
+)
+def test_what_is_not_a_number_equals_itself_after_reading(name, places, value):
+    again = [dp.load(with_one_changed(name, places, value)) for _ in range(2)]
+    assert again[0] == again[1] != RESULTS[name]
     assert hash(again[0]) == hash(again[1])
 
 

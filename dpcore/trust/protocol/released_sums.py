@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ __all__ = ["ReleasedSum", "release_sum"]
 _FUNCTION = forms.form(
     lambda function: function.describe(), lambda name, data: function_from(data[name])
 )
+_MOST: Final = 1e300
 
 
 @sealed
@@ -94,8 +95,10 @@ class ReleasedSum(Stored):
             numbers = _check.doubles(
                 _check.array(name, getattr(self, name), "iuf", "must be numbers")
             )
-            if numbers.shape != (size,) or not np.isfinite(numbers).all():
-                raise ParameterError(name, numbers.shape, f"must be ({size},) finite numbers")
+            # The ends of intervals must be doubles, too.
+            if numbers.shape != (size,) or not (np.abs(numbers) <= _MOST).all():
+                what = f"must be ({size},) finite numbers, within +-{_MOST:g}"
+                raise ParameterError(name, numbers.shape, what)
             object.__setattr__(self, name, numbers)
         if np.any(self.deviation < 0):
             raise ParameterError("deviation", self.deviation.min(), "must be 0 or more")
