@@ -62,6 +62,8 @@ def opened(file: str, content: bytes) -> pyarrow.Table:
         if not is_sealed:
             table.validate(full=True)
             str(table.schema)
+    except MemoryError:  # which says nothing of the file
+        raise
     except Exception as error:  # of many types, where a footer is damaged
         raise FileError(file, f"is damaged: {error}") from None
     header = Header.read(table.schema)

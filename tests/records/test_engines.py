@@ -9,6 +9,7 @@ from unittest import mock
 import hypothesis.strategies as st
 import ibis
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -332,6 +333,17 @@ def test_lazy_frames_that_cannot_be_made_are_told_by_the_kind_of_error(tmp_path)
             dp.Grid([1.0]).count(frame)
         assert "secret" not in str(caught.value)
         assert caught.value.__context__ is None
+
+
+def test_a_lack_of_memory_is_no_refusal_of_a_column(monkeypatch):
+    no_memory = mock.Mock(side_effect=MemoryError)
+    series = pd.Series([0.5, 0.25]), pd.Series([1, 2], ["a", "b"])
+    monkeypatch.setattr(pd.Index, "equals", no_memory)
+    monkeypatch.setattr(ibis.polars, "connect", no_memory)
+    with pytest.raises(MemoryError):
+        dp.cdf(series[0], GRIDS[0], by=series[1], groups=[1], epsilon=1.0)
+    with pytest.raises(MemoryError):
+        dp.Grid([1.0]).count(pl.LazyFrame({"x": [1]}))
 
 
 def test_the_query_can_be_read(place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -84,6 +85,13 @@ def test_files_are_what_other_readers_read(folders):
     again = studies.Results(pq.read_table(files["replicates.parquet"]))
     assert len(again) == 80
     assert (again.study, again.seed) == (study.name, 3)
+
+
+def test_a_lack_of_memory_is_no_damage(folders, monkeypatch):
+    _, out, _ = folders
+    monkeypatch.setattr(pq, "read_table", mock.Mock(side_effect=MemoryError))
+    with pytest.raises(MemoryError):
+        studies.load(out)
 
 
 def test_text_like_that_of_a_digest_is_no_digest(tmp_path):

@@ -393,6 +393,8 @@ class Column(ABC):
         try:
             if ours.equals(theirs):
                 return
+        except MemoryError:
+            raise
         except Exception:  # objects that cannot be compared; the error may quote them
             pass
         what = (

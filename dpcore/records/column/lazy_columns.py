@@ -79,6 +79,8 @@ class _LazyFrame(Column):
         ibis = _check.extra("ibis", PURPOSE, "sql")
         try:
             table = ibis.polars.connect({"frame": values}).table("frame")
+        except MemoryError:
+            raise
         except Exception as error:  # such as that of a missing file, which may quote it
             failed = cls(values, argument)
             failed._kind = type(error).__name__
@@ -89,6 +91,8 @@ class _LazyFrame(Column):
         """Tell why ibis has not taken its place."""
         try:
             types = {str(kind) for kind in self.values.collect_schema().dtypes()}
+        except MemoryError:
+            raise
         except Exception:
             types = set()
         if types:
