@@ -13,6 +13,7 @@ from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.own_mechanism import Releases
 from ..curves.simulated_releases import Simulation, blocks
+from ..errors import ParameterError, Words
 from ..mechanisms.simulated_deviation import simulation_of
 from .interval import Target
 
@@ -174,6 +175,10 @@ def _largest_errors(
         if sampling:
             drawn = np.cumsum(simulation.samples(rows, rng), axis=1)
             errors = errors + (drawn - truth * (curve.n / truth[-1]))[:, at]
-        ratios: Any = np.abs(errors[:, is_random]) / deviation[is_random]
+        with np.errstate(over="ignore"):
+            ratios: Any = np.abs(errors[:, is_random]) / deviation[is_random]
         largest[some] = ratios.max(axis=1)
+    if not np.isfinite(largest).all():
+        what = "must have the noise_deviation of its mechanism"
+        raise ParameterError("curve", Words("far smaller numbers"), what)
     return largest

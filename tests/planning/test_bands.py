@@ -276,3 +276,10 @@ def test_pictures_say_that_a_band_is_for_the_whole_curve():
         roc.plot(band=Band(*4 * [np.ones(3)]))
     with pytest.raises(dp.DtypeError, match="band must be an array"):
         roc.plot(band=Band(0.0, 1.0, 0.0, 1.0))
+
+
+def test_a_curve_whose_deviations_are_not_those_of_its_noise_is_refused():
+    curve = dp.cdf(clumped(RNG(1)), GRID, Hierarchy(0.5), rng=RNG(1))
+    wrong = replace(curve, noise_deviation=np.full(GRID.size, 5e-324))
+    with pytest.raises(dp.ParameterError, match="curve must have the noise_deviation of its"):
+        dp.simultaneous_band(wrong, replicates=3)
