@@ -20,7 +20,7 @@ from .by_groups import LABEL, ByGroups
 from .cdf import CDF
 from .confidence import Interval, deviations
 from .distances import Distance, rows_from
-from .drawing import drawing
+from .drawing import drawing, subplots
 from .field_tables import Rows
 from .frames import frame_of, labels_in_frame, thresholds_in_frame
 from .inversion import Method, QuantileMethod
@@ -373,12 +373,10 @@ class GroupedCDF(ByGroups[CDF]):
 
         return [with_intervals(level, readable(partial(median, *pair) for pair in self.items()))]
 
+    @drawing
     def _pictured(self) -> Any:
         """Draw few curves over each other."""
-        if len(self) > _OVER:
-            return self.plot()
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-        return self.plot(pyplot.subplots(layout="constrained")[1])
+        return self.plot(None if len(self) > _OVER else subplots()[1])
 
     def to_arrow(self) -> Table:
         """Return an Arrow table with a row for each group. Needs the extra ``io``.
@@ -471,12 +469,11 @@ class GroupedCDF(ByGroups[CDF]):
         """
         if ax is not None:
             return self._plot_over(ax, level, line)
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
         across = min(len(self), _ACROSS)
         down = math.ceil(len(self) / across)
         size = (4.2 * across, 3.2 * down)
         how: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
-        figure, grid = pyplot.subplots(down, across, figsize=size, layout="constrained", **how)
+        figure, grid = subplots(down, across, figsize=size, **how)
         axes = grid.ravel()
         for at, (ax, (group, curve)) in enumerate(zip(axes, self.items(), strict=False)):
             tell_apart(ax)

@@ -14,6 +14,7 @@ from .. import _check
 from ..errors import ParameterError
 from . import colours
 from .confidence import deviations
+from .drawing import subplots
 from .legible import dated, every, legend, named, shade, tell_apart, thousands
 
 if TYPE_CHECKING:
@@ -491,11 +492,10 @@ def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     if ax is not None:
         kind: type = _check.extra("matplotlib.axes", "plotting", "plot").Axes
         _check.instance("ax", ax, kind, "must be one Axes of Matplotlib, or None")
-        if ax.name in ("3d", "polar"):
+        if ax.name == "3d" or hasattr(ax, "transProjection"):  # such as polar ones and maps
             raise ParameterError("ax", ax.name, "must have two straight axes")
         return ax
-    pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-    new: Axes = pyplot.subplots(figsize=figsize, layout="constrained")[1]
+    new: Axes = subplots(figsize=figsize)[1]
     tell_apart(new)
     return new
 

@@ -44,9 +44,29 @@ def test_a_picture_that_is_refused_is_not_left_open(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("projection", ["polar", "3d"])
+@pytest.mark.parametrize("projection", ["polar", "mollweide", "3d"])
 def test_pictures_have_two_straight_axes(name, projection):
     ax = plt.figure().add_subplot(projection=projection)
     with pytest.raises(dp.ParameterError, match=f"ax must have two straight axes.*{projection}"):
         METHODS[name](ax)
     assert not ax.lines
+
+
+def test_figures_that_others_open_meanwhile_stay_open():
+    class Style:  # Matplotlib reads it while it draws
+        def __str__(self):
+            self.figure = plt.figure()
+            raise ValueError("color")
+
+    style = Style()
+    with pytest.raises(ValueError, match="color"):
+        PICTURED[0].plot(label=style)
+    assert plt.get_fignums() == [style.figure.number]
+
+
+def test_a_picture_of_a_report_that_is_refused_is_not_left_open(monkeypatch):
+    found = next(one for one in PICTURED if isinstance(one, dp.GroupedCDF))
+    monkeypatch.setattr(dp.CDF, "plot", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        dp.report([found])
+    assert plt.get_fignums() == []
