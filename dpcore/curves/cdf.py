@@ -145,7 +145,7 @@ class CDF(Stored):
     raw: NDArray[np.int64] | NDArray[np.float64] | None = field(
         default=None, metadata=forms.optional(forms.COUNTS)
     )
-    name: str | None = field(default=None, metadata=forms.optional(forms.TEXT))
+    name: str | None = field(default=None, metadata=forms.optional(forms.PLAIN))
     releases: tuple[str, ...] = field(
         default=(), metadata=forms.optional(forms.tuple_of(forms.TEXT)), compare=False
     )

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpcore as dp
@@ -116,3 +117,6 @@ def test_lines_and_tables_of_names_that_are_no_text_can_be_written():
     for result in results:
         for text in (repr(result), result._repr_html_()):
             assert r"\ud800" in text.encode().decode()
+    named = dp.cdf(pd.Series([1, 2] * 20, name="\ud800"), grid, epsilon=1.0)
+    for result in (*results, named):
+        assert dp.load(result.to_json()) == result
