@@ -14,6 +14,7 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Neighbours
 from ..records import object_kinds
 from ..records.column import Column
+from ..records.doubles import check_one_axis
 from .base import StreamMechanism, deviations_at
 from .default import asked
 from .stream import Stream
@@ -201,8 +202,7 @@ class RunningCount(Stream):
         """
         Column.of(increments, "increments").check_in_memory()
         array = _array(increments)
-        if array.ndim != 1:
-            raise ParameterError("increments", array.shape, "must be one-dimensional")
+        check_one_axis("increments", array.shape)
         if array.size == 0:
             array = array.astype(np.int64)
         if array.dtype.kind == "f":
