@@ -250,22 +250,14 @@ FAR = (
 )
 NUMBERS = (
     (
-        0.5,
-        Fraction(1, 2),
-        Decimal("0.5"),
-        np.float16(0.5),
-        np.float32(0.5),
-        LONG(0.5),
+        *(0.5, Fraction(1, 2), Decimal("0.5"), np.float16(0.5), np.float32(0.5), LONG(0.5)),
         np.array(0.5),
     ),
     (1.0, 1, True, np.True_, np.int8(1), np.uint64(1), LONG(1), Fraction(1), np.array(True)),
     (0.0, 0, -0.0, False, np.float32(-0.0), Decimal("-0"), Fraction(0), np.array(0), LONG(-0.0)),
     (
-        5e-324,
-        Decimal("1e-400"),
-        Fraction(1, 10**400),
+        *(5e-324, Decimal("1e-400"), Fraction(1, 10**400), Decimal("1e-999999")),
         *(1 / one for one in FAR_LONG),
-        Decimal("1e-999999"),
     ),
     (AFTER(0.5, 1), Fraction(1, 2) + Fraction(1, 10**40), Decimal("0.5000000000000000000001")),
     (*FAR, 2**64 - 1, np.uint64(2**64 - 1)),
@@ -277,15 +269,7 @@ NAN = (
 )
 LABELS = (
     (
-        1,
-        1.0,
-        True,
-        np.True_,
-        np.int8(1),
-        np.uint64(1),
-        LONG(1),
-        Fraction(1),
-        Decimal(1),
+        *(1, 1.0, True, np.True_, np.int8(1), np.uint64(1), LONG(1), Fraction(1), Decimal(1)),
         np.array(1),
     ),
     (0, 0.0, -0.0, False, np.False_, np.float32(-0.0), Decimal("-0"), Fraction(0), np.array(0)),
@@ -310,9 +294,7 @@ MOMENTS = (
 ZONE, NOON = dt.timezone(5 * HOUR + HOUR / 2), dt.datetime(2024, 1, 12, 12, tzinfo=dt.UTC)
 POINTS = (
     (
-        NOON,
-        NOON.astimezone(ZONE),
-        pd.Timestamp(NOON),
+        *(NOON, NOON.astimezone(ZONE), pd.Timestamp(NOON)),
         pd.Timestamp(NOON).tz_convert("Europe/Berlin"),
     ),
 )
