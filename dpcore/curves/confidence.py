@@ -23,6 +23,7 @@ __all__ = [
     "deviations_at_once",
     "deviations_of_noise",
     "from_neighbours",
+    "may_move",
     "reach",
     "reached_in",
     "rising",
@@ -167,9 +168,8 @@ def band_of(
     total = np.asarray(n, np.float64)[..., np.newaxis]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         of_noise = width * noise_deviation  # NaN for no deviations of an infinite one
-        # Noise of whole counts is 0, or at least 1: that in at most variance of the releases.
-        may_be_one = noise_deviation**2 > np.exp(-math.sqrt(2.0) * width)
-        of_noise = np.where(may_be_one, np.maximum(of_noise, 1.0), of_noise)
+        is_felt = may_move(noise_deviation**2, width)
+        of_noise = np.where(is_felt, np.maximum(of_noise, 1.0), of_noise)
         of_n = of_noise[..., -1:]
         reach = np.where(
             np.isfinite(noise_deviation), np.hypot(of_noise, width * sampling_deviation), np.inf
@@ -180,6 +180,15 @@ def band_of(
     known = np.isfinite(reach) if known is None else known & np.isfinite(reach)
     known[..., -1] = True
     return from_neighbours(low, high, known)
+
+
+def may_move(variance: NDArray[np.float64], width: Any) -> NDArray[np.bool_]:
+    """Return whether noise moves a count more often than intervals of this width may miss it.
+
+    Noise is of whole counts, and mechanisms that know n may spread it over all of them. So it is
+    hardly felt, or moves a count by 1/2 at least: that in at most 4 variances of the releases.
+    """
+    return np.asarray(4.0 * variance > np.exp(-math.sqrt(2.0) * width))
 
 
 def around(

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.confidence import may_move
 from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Simulation, blocks
@@ -119,17 +120,28 @@ def share_interval(
 
         (part - s whole)^2 <= width^2 (a + 2 b s + c s^2) + drawn^2 s (1 - s) whole.
 
-    It is [0, 1] if the whole may be noise (docs/guides/roc.md).
+    It is [0, 1] if the whole may be noise (docs/guides/roc.md). As in ``band_of``, it
+    reaches a whole count of the part, the whole or both at least, unless noise is nearly always 0.
     """
-    known = np.isfinite(spread.of_part) & np.isfinite(spread.of_whole) & (whole > 0.0)
+    normal = _fieller(part, whole, Spread(*(width**2 * each for each in spread)), drawn)
+    one = np.ones_like(whole)
+    wider = _fieller(part, whole, Spread(one, -one, 2.0 * one), drawn)  # (1 - s)^2 + s^2
+    is_felt = may_move(spread.of_part + spread.of_whole, width)
+    low = np.where(is_felt, np.minimum(normal[0], wider[0]), normal[0])
+    return low, np.where(is_felt, np.maximum(normal[1], wider[1]), normal[1])
+
+
+def _fieller(part: Reals, whole: Reals, reach: Spread, drawn: float) -> tuple[Reals, Reals]:
+    """Return the ends for noise that reaches as far as the root of a + 2 b s + c s^2."""
+    known = np.isfinite(reach.of_part) & np.isfinite(reach.of_whole) & (whole > 0.0)
     part, whole, of_part, of_both, of_whole = (
-        np.where(known, values, 0.0) for values in (part, whole, *spread)
+        np.where(known, values, 0.0) for values in (part, whole, *reach)
     )
     sampled = drawn**2 * whole
-    own = whole**2 - width**2 * of_whole
+    own = whole**2 - of_whole
     square = own + sampled
-    half = part * whole + width**2 * of_both + sampled / 2  # half of the negated linear term
-    constant = part**2 - width**2 * of_part
+    half = part * whole + of_both + sampled / 2  # half of the negated linear term
+    constant = part**2 - of_part
     bounded = known & (own > 0.0)
     root = np.sqrt(np.maximum(half**2 - square * constant, 0.0))
     low, high = np.zeros_like(whole), np.ones_like(whole)
