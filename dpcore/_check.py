@@ -221,7 +221,9 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
     except MemoryError:
         raise
     except Exception:  # arrays without axes, frames that are not computed yet
-        raise DtypeError(argument, type(value).__name__, requirement) from None
+        pass
+    # Outside the handler, because the caught error, which may quote records, would be the context.
+    raise DtypeError(argument, type(value).__name__, requirement)
 
 
 def _not_too_long(argument: str, value: object) -> None:
@@ -292,8 +294,7 @@ def array(
         if values.dtype.kind in kinds:
             return values
         problem = DtypeError(argument, f"dtype {values.dtype}", requirement)
-    # Outside the handler, because the caught error, which may quote records, would be the context.
-    raise problem
+    raise problem  # outside the handler, as in ``items``
 
 
 def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArray[Any]:

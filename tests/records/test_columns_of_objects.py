@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore import trust
 from dpcore.mechanisms import NoNoise
 from dpcore.records.column import Column
 
@@ -285,6 +286,10 @@ class Loud:
         raise ValueError("secret")
 
 
+class LoudList(list):
+    __iter__ = Loud.__array__
+
+
 def test_an_error_of_a_record_itself_does_not_pass():
     one = np.empty(2, object)
     one[0], one[1] = 1.0, Loud()
@@ -295,6 +300,10 @@ def test_an_error_of_a_record_itself_does_not_pass():
     rows = [[0.5, 1.0], [0.5, Loud()]]
     with pytest.raises(dp.DtypeError, match="y_prob must hold real numbers") as caught:
         dp.top_label([0, 1], rows, [0, 1])
+    assert caught.value.__context__ is None
+    client = trust.Client(trust.Protocol(trust.Local(1.0, clients=5), 4, b"0123456789abcdef"))
+    with pytest.raises(dp.DtypeError, match="cells must be integers") as caught:
+        client.report(LoudList([1]))
     assert caught.value.__context__ is None
 
 
