@@ -370,7 +370,8 @@ class Budget:
         left(self, everywhere=False)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Budget is not copied or pickled: use Budget.open(path) in each process")
+        what = "must not be copied or pickled: use Budget.open(path) in each process"
+        raise DtypeError("budget", type(self).__name__, what)
 
     def __repr__(self) -> str:
         sums = self._ledger.spent()  # only once, because others may charge meanwhile

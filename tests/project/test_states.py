@@ -332,7 +332,7 @@ def test_nothing_that_is_written_holds_exact_counts(name):
 @pytest.mark.parametrize("name", [name for name in STATES if name.startswith(REFUSED)])
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_what_holds_records_or_noise_to_come_is_not_copied(name, copied):
-    with pytest.raises(TypeError, match="copied or pickled"):
+    with pytest.raises(dp.DtypeError, match="copied or pickled"):
         copied(STATES[name]())
 
 
