@@ -661,7 +661,7 @@ class CDF(Stored):
 
         It accounts for noise and sampling. The records are taken as independent draws from the
         population. The interval is as in ``mean_interval``, with the variance of the records' mean,
-        ``std()``^2 / n, added to that of the noise.
+        ``std()``^2 / n, added to that of the noise: of a few records, it is too narrow.
 
         Parameters
         ----------
