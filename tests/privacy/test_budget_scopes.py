@@ -385,6 +385,24 @@ def test_a_long_release_is_used_for_free_after_the_budget_that_paid_for_it(made)
     assert len(budget.log) == 1
 
 
+@LONG
+def test_a_thread_says_which_budget_has_paid_once_another_has_ended(made):
+    with ThreadPoolExecutor(1) as pool:
+        with dp.Budget(epsilon=1.0) as paid:
+            use = made()
+        with dp.Budget(epsilon=1.0) as other:
+            pass
+        with pytest.raises(dp.BudgetError):
+            pool.submit(use).result()
+
+        def entered():
+            with paid:
+                use()
+
+        pool.submit(entered).result()
+    assert (len(paid.log), len(other.log)) == (1, 0)
+
+
 @pytest.mark.parametrize("how", HANDED_OVER)
 @LONG
 def test_a_step_of_a_long_release_that_begins_after_its_budget_has_ended_is_refused(made, how):
