@@ -17,7 +17,7 @@ def raw(counts, mechanism, rng=None):
 
 def another(curve, **parts):
     """Another release, with these parts, and all others as the curve has them."""
-    return replace(curve, releases=(), **parts)
+    return replace(curve, releases=(), **{"counts": curve.counts.copy()} | parts)
 
 
 def same(first, second):

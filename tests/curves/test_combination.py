@@ -377,6 +377,15 @@ def test_simulated_releases_have_no_identifier_so_that_seeds_repeat_files():
     assert "releases" not in files[0]
 
 
+@pytest.mark.parametrize("isotonic", [True, False])
+def test_a_group_that_is_asked_for_twice_is_one_release_if_simulated_too(isotonic):
+    rng, by = np.random.default_rng(1), np.arange(600) % 2
+    budget = {"epsilon": 1.0, "isotonic": isotonic, "rng": rng}
+    curves = dp.cdf(by, GRID, by=by, groups=[0, 1], **budget)
+    assert not joined(curves[1], curves[1])
+    assert joined(curves[0], curves[1])
+
+
 def test_files_without_identifiers_are_read():
     text = json.loads(released().to_json())
     del text["releases"]
