@@ -62,6 +62,11 @@ def test_mechanisms_and_choices_by_hand_are_charged():
         ("exponential_mechanism", 0.25),
         ("above_threshold", 0.5),
     ]
+    with budget() as seeded:
+        dp.mechanisms.exponential_mechanism([1, 2], epsilon=0.25, rng=np.random.default_rng(1))
+        dp.mechanisms.above_threshold([1, 2], 2, epsilon=0.25, rng=np.random.default_rng(1))
+    assert all(charge.privacy.simulated for charge in seeded.log)
+    assert not any(charge.privacy.simulated for charge in watching.log)
 
 
 def test_choices_have_the_relation_of_the_budget():

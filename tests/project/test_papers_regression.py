@@ -47,6 +47,28 @@ def test_scenarios_have_the_moments_that_they_name(paper):
         assert variance == pytest.approx(1.0, rel=0.15)  # ten deviations
 
 
+def test_the_published_buckets_are_the_cheapest_of_all_partitions(paper, rng):
+    shared = paper("_published_dawa")
+    counts = rng.integers(0, 9, 7)
+    costs = [np.zeros(7)]
+    for length in (2, 4):  # wherever they begin
+        runs = [counts[at : at + length] for at in range(8 - length)]
+        costs.append(np.array([np.abs(some - some.mean()).sum() for some in runs]))
+        assert shared.deviations(counts, length) == pytest.approx(costs[-1])
+
+    def cheapest(begin):
+        ends = [(k, begin + 2**k) for k in range(3) if begin + 2**k <= 7]
+        parts = ((costs[k][begin] + 2.3 + cheapest(end)[0], end) for k, end in ends)
+        return min(parts, default=(0.0, begin))
+
+    edges = shared.cheapest([each + 2.3 for each in costs])
+    ways = [int(length).bit_length() - 1 for length in np.diff(edges)]
+    paid = sum(costs[k][at] + 2.3 for k, at in zip(ways, edges, strict=False))
+    assert paid == pytest.approx(cheapest(0)[0])
+    assert (edges[0], edges[-1]) == (0, 7)
+    assert np.array_equal(shared.buckets(counts, 1e9, 1 / 2.3, rng), edges)  # hardly any noise
+
+
 @pytest.mark.parametrize("way", ["PriROC", "PriROC-fix"])
 def test_no_class_is_counted_with_records_of_the_other(paper, way):
     # A cell with the 481 positives, behind the 77 negatives, would share a bucket with some.
