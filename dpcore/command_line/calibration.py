@@ -10,7 +10,7 @@ import numpy as np
 
 import dpcore
 
-from ..curves.confidence import Interval, deviations
+from ..curves.confidence import Interval, deviations, in_percent
 from ..curves.own_mechanism import Releases
 from ..curves.scores import ScoreCurves
 from ..curves.stored import Stored
@@ -28,7 +28,7 @@ from ..statistics.calibration_intervals import (
 from .arguments import UsageError
 from .by_groups import BY, groups_of
 from .options import given, option
-from .reports import between, lines, percent, picture
+from .reports import between, lines, picture
 from .running import written
 from .scored import (
     about_scores,
@@ -123,7 +123,7 @@ def _summary(
     """Return a few lines about a release and its calibration."""
     error, own, population = _error(curves, table, mechanism, options.level)
     most = maximum_calibration_error(curves, table.bins)
-    level = percent(options.level)
+    level = in_percent(options.level)
     rows = about_scores(curves, options) | {
         "ECE": f"{error:.4g}",
         f"{level} ECE": f"{between(own)} (records), {between(population)} (population)",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..curves.cdf import CDF
-from ..curves.confidence import deviations
+from ..curves.confidence import deviations, in_percent
 from ..curves.groups import GroupedCDF
 from ..records.column import Column
 from ..records.files import Column as FileColumn
@@ -20,7 +20,7 @@ from ..records.times import scalar
 from .arguments import UsageError
 from .by_groups import BY, column_of, groups_of, is_missing, places
 from .options import Command, given, option
-from .reports import about, lines, percent, picture, shown
+from .reports import about, lines, picture, shown
 from .running import batches, check_outputs, mechanism_of, missing_values, spent_by, written
 from .shared_options import BOUNDS, BUDGET, FILE, FILES, LEVEL, ONE_BUDGET, SMOOTH, size
 from .sizes import coarser, grid_of, with_size
@@ -120,7 +120,7 @@ def _table(curve: CDF, level: float) -> list[str]:
     """Return a heading, and a line for each quantile, with the interval for the noise."""
     shares = np.array(_PERCENT) / 100
     ends = curve.quantile_interval(shares, level)
-    heading = f"{percent(level)} (noise)"
+    heading = f"{in_percent(level)} (noise)"
     return [
         f"{'share':>9}  {'quantile':>16}  {heading:>35}",
         *(

@@ -13,6 +13,7 @@ import numpy as np
 import dpcore
 
 from ..curves.cdf import CDF
+from ..curves.confidence import in_percent
 from ..curves.groups import GroupedCDF
 from ..curves.score_groups import GroupedScores
 from ..curves.scores import ScoreCurves
@@ -25,7 +26,7 @@ from ..statistics.area_differences import (
 from ..statistics.roc import ROC
 from .arguments import UsageError
 from .options import Command, given, option
-from .reports import between, lines, percent, shown
+from .reports import between, lines, shown
 
 __all__ = ["COMMAND"]
 
@@ -81,7 +82,7 @@ def _areas(
     pairs: Iterable[tuple[tuple[str, ROC], tuple[str, ROC]]], options: argparse.Namespace
 ) -> list[str]:
     """Return lines with the difference of the areas under two ROC curves of each pair."""
-    level = percent(options.level)
+    level = in_percent(options.level)
     table = []
     for (name, first), (other, second) in pairs:
         ends = [
@@ -138,7 +139,7 @@ def _summary(found: Comparison, options: argparse.Namespace) -> str:
         "simulated pairs of releases",
     }
     low, high = found.population_interval
-    level = f"{percent(found.level)} (population)"
+    level = f"{in_percent(found.level)} (population)"
     columns = found.probabilities, found.differences, low, high, found.p_values
     table = [
         f"{100 * p:>7g} %  {_text(value):>16}  {_text(least):>16} to {_text(most):>16}  {own:>8.3g}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..curves.confidence import in_percent
 from ..curves.cumulative_incidence import CumulativeIncidence
 from ..curves.cumulative_incidence_groups import GroupedCumulativeIncidence
 from ..releases.cumulative_incidence import released_incidence, released_incidences
@@ -20,7 +21,7 @@ from .by_groups import labels_of, places
 from .durations import asked_of, columns_of, options_of, refuse_no_records, write
 from .labels import check_order
 from .options import Command, option
-from .reports import lines, percent, shown
+from .reports import lines, shown
 from .running import batches, missing_values
 from .shared_options import ONE_BUDGET
 from .sizes import with_size
@@ -79,7 +80,7 @@ def _summary(
     found: CumulativeIncidence | GroupedCumulativeIncidence, options: argparse.Namespace
 ) -> str:
     """Return a few lines about a release: each incidence at the end, with its interval."""
-    level = percent(options.level)
+    level = in_percent(options.level)
     rows: dict[str, object] = {"duration": shown(options.durations), "event": shown(options.event)}
     if isinstance(found, GroupedCumulativeIncidence):
         rows, curves = rows | {"by": shown(options.by)}, list(found.items())

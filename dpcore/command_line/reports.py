@@ -14,7 +14,7 @@ from ..curves.plots import drawable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["about", "between", "drawn", "figure_of", "lines", "percent", "picture", "shown"]
+__all__ = ["about", "between", "drawn", "figure_of", "lines", "picture", "shown"]
 
 
 def about(curve: CDF) -> dict[str, object]:
@@ -44,11 +44,6 @@ def shown(name: str) -> str:
 def between(interval: Interval[float]) -> str:
     """Return the ends of an interval as a text."""
     return f"{interval.low:.4g} to {interval.high:.4g}"
-
-
-def percent(level: float) -> str:
-    """Return a confidence level as a text."""
-    return f"{100 * level:g}%"
 
 
 def picture(

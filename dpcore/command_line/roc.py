@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..curves.confidence import deviations
+from ..curves.confidence import deviations, in_percent
 from ..curves.stored import Stored
 from ..statistics.roc import ROC
 from ..statistics.roc_groups import GroupedROC
 from .by_groups import BY, groups_of
-from .reports import between, lines, percent, picture
+from .reports import between, lines, picture
 from .running import mechanism_of, written
 from .scored import (
     about_scores,
@@ -81,7 +81,7 @@ def _summary(roc: ROC, options: argparse.Namespace) -> str:
     if np.isnan(roc.auc):
         return "\n".join([*lines(rows), "", "No ROC curve: a released class has no records."])
     own, population = (f(options.level) for f in (roc.auc_interval, roc.population_auc_interval))
-    level = percent(options.level)
+    level = in_percent(options.level)
     rows[f"{level} AUC"] = f"{between(own)} (records), {between(population)} (population)"
     low, high = roc.band(options.level)[2:]
     table = []

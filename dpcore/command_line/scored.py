@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
-from ..curves.confidence import Interval
+from ..curves.confidence import Interval, in_percent
 from ..curves.likely_mistakes import named
 from ..curves.own_mechanism import Releases
 from ..curves.score_groups import GroupedScores
@@ -36,7 +36,7 @@ from .arguments import UsageError
 from .by_groups import column_of, places
 from .labels import POSITIVE, scored_labels
 from .options import Command, Option, given, option
-from .reports import about, between, lines, percent, shown
+from .reports import about, between, lines, shown
 from .running import batches, check_outputs, mechanism_of, missing_values
 from .shared_options import BUDGET, FILE, FILES, ONE_BUDGET
 
@@ -137,7 +137,7 @@ def table_of_groups(
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about the curves of groups, with a number for each and its intervals."""
-    level = percent(options.level)
+    level = in_percent(options.level)
     heading = (
         f"{name:>9}  {f'{level} (records)':>19}  {f'{level} (population)':>19}"
         f"  {'records':>10}  {'positives':>10}  group"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
+from ..curves.confidence import in_percent
 from ..curves.survival import Survival
 from ..curves.survival_groups import GroupedSurvival
 from ..releases.survival import released_survival
@@ -20,7 +21,7 @@ from .by_groups import places
 from .durations import asked_of, columns_of, options_of, refuse_no_records, write
 from .labels import POSITIVE, scored_labels
 from .options import Command, option
-from .reports import about, lines, percent, shown
+from .reports import about, lines, shown
 from .running import batches, missing_values
 from .shared_options import ONE_BUDGET
 from .sizes import with_size
@@ -73,7 +74,7 @@ def _counts(
 
 def _summary(curve: Survival, options: argparse.Namespace) -> str:
     """Return a few lines about a release."""
-    level = percent(options.level)
+    level = in_percent(options.level)
     rows: dict[str, object] = {
         **_about_columns(options),
         **about(curve.row),
@@ -97,7 +98,7 @@ def _summary(curve: Survival, options: argparse.Namespace) -> str:
 
 def _summary_of_groups(found: GroupedSurvival, options: argparse.Namespace) -> str:
     """Return a few lines about the curves of groups, with the median of each and its interval."""
-    level = percent(options.level)
+    level = in_percent(options.level)
     rows = _about_columns(options) | {"by": shown(options.by), "privacy": found.privacy}
     if len(found) > 1:
         rows["log-rank"] = f"p = {dpcore.log_rank_test(found).pvalue:.3g}"

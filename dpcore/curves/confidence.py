@@ -23,6 +23,7 @@ __all__ = [
     "deviations_at_once",
     "deviations_of_noise",
     "from_neighbours",
+    "in_percent",
     "may_move",
     "reach",
     "reached_in",
@@ -73,6 +74,11 @@ def deviations(level: float) -> float:
         level is not a number between 0 and 1.
     """
     return -NormalDist().inv_cdf((1.0 - _check.proportion("level", level)) / 2)
+
+
+def in_percent(level: float) -> str:
+    """Return a level of confidence as legends and tables show it; raise as ``deviations``."""
+    return f"{100 * _check.proportion('level', level):g}%"
 
 
 def deviations_of_noise(level: float, privacy: Privacy) -> float:

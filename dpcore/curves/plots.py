@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import ParameterError
 from . import colours
-from .confidence import deviations
+from .confidence import deviations, in_percent
 from .drawing import subplots
 from .legible import dated, every, legend, named, shade, tell_apart, thousands
 
@@ -78,8 +78,7 @@ def check_reach(places: NDArray[Any]) -> None:
 
 def covered(level: float, *, at_once: bool) -> str:
     """Return what a band of this level covers, for a legend."""
-    percent = 100 * _check.proportion("level", level)
-    return f"{percent:g}% band for the {'whole curve' if at_once else 'noise'}"
+    return f"{in_percent(level)} band for the {'whole curve' if at_once else 'noise'}"
 
 
 def plot_steps(
@@ -291,7 +290,7 @@ def plot_rates(
     for deviation, (thickness, opacity, of) in zip(spread, looks, strict=False):
         reach = width * deviation[some]
         low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
-        bars = ax.vlines(at, low, high, [color], label=_once(ax, f"{100 * level:g}%, {of}"))
+        bars = ax.vlines(at, low, high, [color], label=_once(ax, f"{in_percent(level)}, {of}"))
         bars.set(linewidth=thickness, alpha=opacity)
     if left_out := int(np.count_nonzero(~some)):
         bins = "1 bin" if left_out == 1 else f"{left_out} bins"

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from ..errors import DpcoreError
+from .confidence import in_percent
 from .field_tables import Rows, cut, text
 
 __all__ = ["Reading", "readable", "with_intervals"]
@@ -26,4 +27,4 @@ def readable(calls: Iterable[Callable[[], Reading]]) -> Iterator[Reading]:
 def with_intervals(level: float, rows: Iterable[Reading]) -> Rows:
     """Return a table of values and the ends of their intervals."""
     texts = [(name, *map(text, (value, *ends))) for name, value, ends in rows]
-    return cut(f"Values, with {100 * level:g}% intervals", _HEADER, texts)
+    return cut(f"Values, with {in_percent(level)} intervals", _HEADER, texts)

@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from ..privacy.guarantees import Privacy
 from . import forms
 from .combination import are_one_release
-from .confidence import Interval, deviations
+from .confidence import Interval, deviations, in_percent
 from .shapes import float_or_array
 from .shown import line, short
 from .stored import Stored
@@ -97,7 +97,7 @@ class RestrictedMeanDifference(Stored):
 
     def __repr__(self) -> str:
         low, high = self.interval
-        ends = f"{100 * self.level:g}% interval {short(low)} to {short(high)}"
+        ends = f"{in_percent(self.level)} interval {short(low)} to {short(high)}"
         return line(
             "RestrictedMeanDifference",
             f"{short(self.difference)} until {short(self.until)}, {ends}, p = {self.pvalue:.2g}",

@@ -15,7 +15,7 @@ from ..errors import ParameterError, amount
 from ..summaries.grid import Grid
 from . import forms
 from .cdf import CDF
-from .confidence import Interval, deviations
+from .confidence import Interval, deviations, in_percent
 from .drawing import drawing
 from .event_row import EventRow, Target
 from .field_tables import Rows, text
@@ -540,7 +540,7 @@ class Survival(EventRow):
             shortly(self.privacy),
             linear=self._is_linear,
             ax=ax,
-            covered=f"{100 * level:g}% band, {covered}",
+            covered=f"{in_percent(level)} band, {covered}",
             style=line,
         )
         if unit:

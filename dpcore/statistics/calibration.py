@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves import forms
 from ..curves.cdf import CDF
-from ..curves.confidence import Interval, deviations
+from ..curves.confidence import Interval, deviations, in_percent
 from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of
@@ -252,7 +252,7 @@ class Reliability(Stored):
         of_bins = [column[self.counts > 0.0] for column in (edges[:-1], edges[1:], *rates)]
         names = ("from", "to", "records", "mean score", "share of positives", "low", "high")
         rows = [tuple(map(text, row)) for row in zip(*of_bins, strict=True)]
-        return [cut(f"Bins, with {100 * level:g}% intervals of noise and sampling", names, rows)]
+        return [cut(f"Bins, with {in_percent(level)} intervals of noise and sampling", names, rows)]
 
     @property
     def mean_score(self) -> NDArray[np.float64]:

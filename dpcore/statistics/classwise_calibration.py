@@ -15,7 +15,7 @@ from .. import _check
 from .._sealed import sealed
 from ..curves import forms
 from ..curves.by_groups import LABEL
-from ..curves.confidence import Interval, deviations, deviations_of_noise
+from ..curves.confidence import Interval, deviations, deviations_of_noise, in_percent
 from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.frames import frame_of, labels_in_frame
@@ -335,10 +335,10 @@ class ClasswiseCalibration(Stored):
 
         ax = axes(ax, figsize=(5, 5))
         looks = (
-            (self.ratio_interval(level), f"{100 * level:g}%, noise alone", 4.0, 0.35),
+            (self.ratio_interval(level), f"{in_percent(level)}, noise alone", 4.0, 0.35),
             (
                 self.population_ratio_interval(level),
-                f"{100 * level:g}%, noise and sampling",
+                f"{in_percent(level)}, noise and sampling",
                 1.0,
                 1.0,
             ),

@@ -16,7 +16,7 @@ from .. import _check
 from .._sealed import sealed
 from .._threads import on_threads, one_processor
 from ..curves import forms
-from ..curves.confidence import deviations
+from ..curves.confidence import deviations, in_percent
 from ..curves.drawing import drawing
 from ..curves.field_tables import Rows, cut, text
 from ..curves.own_mechanism import Releases, check_released
@@ -470,7 +470,7 @@ class HosmerLemeshow(Stored):
         of_groups = (self.edges[:-1], self.edges[1:], *sizes, *ends)
         names = ("from", "to", "records", "positives, expected", "observed", "low", "high")
         rows = [tuple(map(text, row)) for row in zip(*of_groups, strict=True)]
-        groups = cut(f"Groups, with {100 * level:g}% intervals of the noise", names, rows)
+        groups = cut(f"Groups, with {in_percent(level)} intervals of the noise", names, rows)
         return [Rows("Test", ("", "value"), whole), groups]
 
     @drawing

@@ -1,9 +1,10 @@
-"""A refused argument of any picture is named, and no figure is left open."""
+"""Arguments of any picture: one that is refused is named, and no figure is left open."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from fractions import Fraction
 
 import matplotlib.pyplot as plt
 import pytest
@@ -41,6 +42,14 @@ def test_a_picture_that_is_refused_is_not_left_open(name):
             plot(**{argument: value})
         assert re.search(rf"{value}|{type(value).__name__}", str(refused.value))
         assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if "level" in inspect.signature(METHODS[name]).parameters]
+)
+def test_a_level_may_be_a_fraction(name):
+    """It has no format before Python 3.12."""
+    METHODS[name](level=Fraction(9, 10))
 
 
 @pytest.mark.parametrize("name", METHODS)
