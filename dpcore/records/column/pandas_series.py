@@ -72,7 +72,7 @@ class _PandasColumn(Column):
             for part in Column.of(pa.array(values), self.argument).parts():
                 yield part._replace(is_typed=False)
         elif getattr(values.dtype, "numpy_dtype", values.dtype) == np.dtype(object):
-            yield Part(values.to_numpy(), None, is_typed=False)  # they are checked one by one
+            yield Part(np.asarray(values), None, is_typed=False)  # they are checked one by one
         else:
             self._check_categories()
             yield _part(values)
