@@ -177,6 +177,7 @@ def test_released_numbers_of_unknown_noise_are_taken_as_they_are():
     assert "within its noise of 0" in told_of_scores(np.zeros(N), SCORES, mechanism=Dawa(1e6))
 
 
+@pytest.mark.needs_jit  # interpreted, they warn where sums wrap
 @pytest.mark.parametrize("n", [5, 200, 20_000])
 def test_categories_that_no_record_is_in(n):
     answers, how = np.resize(["yes", "no"], n), {"epsilon": 1.0, "rng": RNG(5)}
