@@ -123,6 +123,6 @@ def _objects_among(dtype: Any) -> Any:
 def _kind_among(category: Any) -> str:
     """Return the kind of a category; the kind of a time is its unit."""
     kind = object_kinds.kind_of(type(category))
-    return (
-        kind if kind != "other" else str(times.unit_of_array(np.array([category], object), False))
-    )
+    if kind != "other":
+        return kind
+    return str(times.unit_of_array(np.array([category], object), in_utc=False))
